@@ -14,8 +14,7 @@
 //! - `terminal`: output, progress bars, the log and signals.
 //! - `transfer`: the file format of `export`.
 //! - `selection`: the options that select entries.
-//! - `sign_up_chart`, `source_counts`, `funnel`: the counts of `stats` and `report`, by time, by source, and by how far
-//!   people have come.
+//! - `numbers`: what `stats` and `report` count.
 //! - `address`, `people_args`: addresses on the command line.
 //! - `time`: times on the command line and in output.
 //! - `link_check`: asks the site whether its unsubscribe links work.
@@ -38,7 +37,6 @@ mod delivery_counts;
 mod erase;
 mod export;
 mod fd_limit;
-mod funnel;
 mod health;
 mod hints;
 mod import;
@@ -48,6 +46,7 @@ mod list_error;
 mod mail_check;
 mod manual;
 mod messages;
+mod numbers;
 mod open_list;
 mod open_list_error;
 mod output_file;
@@ -62,8 +61,6 @@ mod server_socket;
 mod service_manager;
 mod settings;
 mod show;
-mod sign_up_chart;
-mod source_counts;
 mod stats;
 mod store_location;
 mod terminal;

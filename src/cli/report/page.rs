@@ -1,42 +1,61 @@
-//! The page of the report: HTML with its style, which loads nothing.
+//! The page of the report: HTML with its style, which loads nothing. Each chart is a table with a bar in each row, so it
+//! needs no other text, and its numbers are beside it.
+
+use std::time::SystemTime;
 
 use html_escape::encode_text;
+use jiff::civil::Date;
 
-use super::{
-    data::ReportCounts,
-    format::{group_digits, long_date, long_time, people},
-    sections::{Section, Table, sections},
-};
 use crate::{
-    cli::{sign_up_chart::utc, time::rfc3339},
+    cli::{
+        numbers::{Interval, Numbers, Stages, percent, utc},
+        time::rfc3339,
+    },
     waitlist::{AddressFilter, Selection},
 };
 
 const STYLE: &str = include_str!("report.css");
 
+/// A row of a chart.
+struct Row {
+    label: String,
+    /// Length of the bar.
+    count: u64,
+    /// The numbers, written out.
+    cells: Vec<String>,
+}
+
 /// Renders the page.
-pub(super) fn render_page(product: &str, selection: &Selection, counts: &ReportCounts) -> String {
+pub(super) fn render(
+    product: &str,
+    selection: &Selection,
+    numbers: &Numbers,
+    now: SystemTime,
+) -> String {
     let product = encode_text(product);
-    let at = utc(counts.at);
-    let title = format!(
-        "{product} waitlist, {}: {}",
-        long_date(at.date()),
-        people(counts.total)
-    );
-    let selected = describe(selection);
-    let selected = match &*selected {
+    let at = utc(now);
+    let people = match numbers.total.people {
+        1 => "1 person".to_owned(),
+        people => format!("{} people", group_digits(people)),
+    };
+    let selected = match &*describe(selection) {
         [] => String::new(),
         parts => format!("<p>Only people {}.</p>\n", encode_text(&parts.join(", "))),
     };
-    let sections: String = sections(counts).iter().map(render_section).collect();
+    let totals = numbers.totals(selection).into_iter();
+    let totals = totals.map(|(label, count)| {
+        format!(
+            "<div><dt>{label}</dt><dd>{}</dd></div>\n",
+            group_digits(count)
+        )
+    });
     format!(
         r#"<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<title>{title}</title>
+<title>{product} waitlist, {date}: {people}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
 <style>
 {STYLE}</style>
@@ -45,14 +64,19 @@ pub(super) fn render_page(product: &str, selection: &Selection, counts: &ReportC
 <main>
 <header>
 <h1>{product} waitlist</h1>
-<p>{time}. All times are in UTC.</p>
-{selected}{totals}</header>
-{sections}</main>
+<p>{date}, {time}. All times are in UTC.</p>
+{selected}<dl>
+{totals}</dl>
+</header>
+{growth}{sources}</main>
 </body>
 </html>
 "#,
-        time = long_time(at),
-        totals = render_totals(selection, counts),
+        date = long_date(at.date()),
+        time = at.strftime("%H:%M"),
+        totals = totals.collect::<String>(),
+        growth = render_growth(numbers),
+        sources = render_sources(numbers),
     )
 }
 
@@ -80,74 +104,121 @@ fn describe(selection: &Selection) -> Vec<String> {
         true => "who have confirmed their address".to_owned(),
         false => "who have not confirmed their address".to_owned(),
     });
-    [since, until, domain, source, confirmed]
-        .into_iter()
-        .flatten()
-        .collect()
+    let parts = [since, until, domain, source, confirmed];
+    parts.into_iter().flatten().collect()
 }
 
-fn render_totals(selection: &Selection, counts: &ReportCounts) -> String {
-    let total = if selection.is_everything() {
-        "on the list"
-    } else {
-        "selected"
+fn render_growth(numbers: &Numbers) -> String {
+    let (per, bars) = (numbers.per, &numbers.sign_ups);
+    let busiest = bars.iter().rev().max_by_key(|bar| bar.count);
+    let busiest = busiest.filter(|bar| bar.count > 0);
+    let summary = busiest.map_or_else(
+        || "No sign-ups yet.".into(),
+        |bar| {
+            let (label, count) = (per.label(bar.from), group_digits(bar.count));
+            format!("Most sign-ups: {label}, with {count}.")
+        },
+    );
+    let mut people = 0;
+    let rows = bars.iter().map(|bar| {
+        people += bar.count;
+        Row {
+            label: per.label(bar.from),
+            count: bar.count,
+            cells: vec![group_digits(bar.count), group_digits(people)],
+        }
+    });
+    let heading = format!("Sign-ups a {}", per.describe());
+    let label = match per {
+        Interval::Day => "Day",
+        Interval::Week => "Week from",
+        Interval::Month => "Month",
+        Interval::Year => "Year",
     };
-    let day = counts.last_24_hours.iter().sum();
-    let totals = [
-        (total, counts.total),
-        ("last 24 hours", day),
-        ("last 7 days", counts.last_7_days),
-        ("last 30 days", counts.last_30_days),
-    ];
-    let totals = totals.map(|(label, count)| {
+    let columns = [label, "Sign-ups", "Total"];
+    render_chart(
+        "sign-ups",
+        &heading,
+        &summary,
+        &columns,
+        &rows.collect::<Vec<_>>(),
+    )
+}
+
+fn render_sources(numbers: &Numbers) -> String {
+    let row = |(label, stages): (&str, Stages)| {
+        let Stages {
+            people,
+            confirmed,
+            invited,
+            unsubscribed,
+        } = stages;
+        let share = format!("{:.1} %", percent(people, numbers.total.people));
+        let [people_cell, confirmed, invited, unsubscribed] =
+            [people, confirmed, invited, unsubscribed].map(group_digits);
+        Row {
+            label: label.to_owned(),
+            count: people,
+            cells: vec![people_cell, share, confirmed, invited, unsubscribed],
+        }
+    };
+    let rows: Vec<_> = numbers.sources.rows().into_iter().map(row).collect();
+    render_chart(
+        "sources",
+        "Sources",
+        "People who have left are erased: only the last column counts them.",
+        &["Source", "People", "Share", "Confirmed", "Invited", "Left"],
+        &rows,
+    )
+}
+
+/// Renders a section. The bars are behind the first column.
+fn render_chart(id: &str, heading: &str, summary: &str, columns: &[&str], rows: &[Row]) -> String {
+    let highest = rows.iter().map(|row| row.count).max().unwrap_or(0).max(1);
+    let columns = columns
+        .iter()
+        .map(|column| format!("<th scope=\"col\">{column}</th>"));
+    let columns: Vec<_> = columns.collect();
+    let rows = rows.iter().map(|Row { label, count, cells }| {
+        let width = *count as f64 / highest as f64 * 100.0;
         format!(
-            "<div><dt>{label}</dt><dd>{}</dd></div>\n",
-            group_digits(count)
+            "<tr><th scope=\"row\">{label}</th><td><i style=\"inline-size: {width:.2}%\"></i></td><td>{}</td></tr>\n",
+            cells.join("</td><td>")
         )
     });
-    format!("<dl>\n{}</dl>\n", totals.concat())
-}
-
-fn render_section(section: &Section) -> String {
-    let Section {
-        id,
-        heading,
-        summary,
-        chart,
-        table,
-    } = section;
     format!(
-        r#"<section id="{id}" class="chart">
-<h2>{heading}</h2>
-<p id="{id}-summary">{summary}</p>
-<div class="plot">
-{chart}
+        r#"<section id="{id}">
+<h2 id="{id}-heading">{heading}</h2>
+<p>{summary}</p>
+<div role="group" aria-labelledby="{id}-heading" tabindex="0">
+<table>
+<thead><tr>{first}<td></td>{others}</tr></thead>
+<tbody>
+{rows}</tbody>
+</table>
 </div>
-<details>
-<summary>Numbers: {heading}</summary>
-<div class="scroll" role="group" aria-label="{heading}" tabindex="0">
-{table}</div>
-</details>
 </section>
 "#,
-        table = render_table(heading, table),
+        first = columns[0],
+        others = columns[1..].concat(),
+        rows = rows.collect::<String>(),
     )
 }
 
-fn render_table(caption: &str, table: &Table) -> String {
-    let columns = table.columns.iter();
-    let columns: String = columns
-        .map(|column| format!("<th scope=\"col\">{column}</th>"))
-        .collect();
-    let rows = table.rows.iter().map(|(heading, cells)| {
-        let cells: String = cells
-            .iter()
-            .map(|cell| format!("<td>{cell}</td>"))
-            .collect();
-        format!("<tr><th scope=\"row\">{heading}</th>{cells}</tr>\n")
-    });
-    format!(
-        "<table>\n<caption>{caption}</caption>\n<thead><tr>{columns}</tr></thead>\n<tbody>\n{}</tbody>\n</table>\n",
-        rows.collect::<String>()
-    )
+/// Writes a number with a comma before every three digits: `1,234,567`.
+fn group_digits(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// Writes a date: `23 November 2026`.
+fn long_date(date: Date) -> String {
+    date.strftime("%-d %B %Y").to_string()
 }

@@ -157,8 +157,8 @@ fn selects_by_domain() {
             exported.contains("cyd@") && exported.lines().count() == 2,
             "{exported}"
         );
-        assert_eq!(cli.json(&["stats", "--domain", "example.com"])["total"], 2);
-        assert_eq!(cli.json(&["stats", "--since", "2026-11-03"])["total"], 2);
+        assert_eq!(cli.json(&["stats", "--domain", "example.com"])["people"], 2);
+        assert_eq!(cli.json(&["stats", "--since", "2026-11-03"])["people"], 2);
         let error = super::stderr(&cli.run(&["list", "--domain", "no domain"]).code(2));
         assert!(error.contains("is not a domain"), "{error}");
     }

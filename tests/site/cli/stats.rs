@@ -1,24 +1,30 @@
 //! `landing stats`.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
+use landing::waitlist::WaitlistEntry;
 use serde_json::{Value, json};
 
-use super::{all_stores, rfc3339, with_server, without_server};
+use super::{
+    TestCli, all_stores,
+    entries::{all_stores_with, from_source, joined_ago, without_server_with},
+    rfc3339,
+    send::send,
+    with_server, without_server,
+};
+use crate::mail::smtp_server::SmtpServer;
 
-const HOUR: u64 = 3600;
+const HOUR: Duration = Duration::from_secs(60 * 60);
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Imports one person for each number of hours. The person joined that long and half an hour ago.
-fn import_joined(cli: &super::TestCli, hours: &[u64]) {
-    let now = SystemTime::now();
-    let person = |(number, hours): (usize, &u64)| {
-        // The half hour leaves the test time to run.
-        let time = now - Duration::from_secs(hours * HOUR + 1800);
-        format!("{number}@example.com,{}\n", rfc3339(time))
+/// Returns a person for each number of hours, who joined that long and half an hour ago.
+fn joined(hours: &[u32]) -> Vec<WaitlistEntry> {
+    let hours = hours.iter().enumerate();
+    // The half hour leaves the test time to run.
+    let person = |(number, hours): (usize, &u32)| {
+        joined_ago(&format!("person{number}"), HOUR * *hours + HOUR / 2)
     };
-    let rows: String = hours.iter().enumerate().map(person).collect();
-    cli.run_with_input(&["import"], format!("email,joined_at\n{rows}"))
-        .success();
+    hours.map(person).collect()
 }
 
 fn today() -> String {
@@ -27,12 +33,11 @@ fn today() -> String {
 
 #[test]
 fn counts_the_last_day_week_month_and_each_day() {
-    for cli in all_stores() {
-        import_joined(&cli, &[0, 1, 22, 30, 6 * 24, 8 * 24, 29 * 24]);
+    for cli in all_stores_with(&joined(&[0, 1, 22, 30, 6 * 24, 8 * 24, 29 * 24])) {
         let before = today();
         let stats = cli.json(&["stats"]);
         for (name, count) in [
-            ("total", 7),
+            ("people", 7),
             ("last_24_hours", 3),
             ("last_7_days", 5),
             ("last_30_days", 7),
@@ -53,8 +58,7 @@ fn counts_the_last_day_week_month_and_each_day() {
 #[test]
 fn longer_lists_are_grouped_by_week_month_or_year() {
     for (days, per) in [(100, "week"), (700, "month"), (2000, "year")] {
-        let cli = without_server();
-        import_joined(&cli, &[0, days * 24]);
+        let cli = without_server_with(&joined(&[0, days * 24]));
         let stats = cli.json(&["stats"]);
         assert_eq!(stats["per"], per);
         let bars = stats["sign_ups"].as_array().expect("bars");
@@ -73,8 +77,7 @@ fn longer_lists_are_grouped_by_week_month_or_year() {
 
 #[test]
 fn prints_a_chart() {
-    for cli in all_stores() {
-        import_joined(&cli, &[0, 0, 0, 0, 48]);
+    for cli in all_stores_with(&joined(&[0, 0, 0, 0, 48])) {
         let stats = cli.stdout(&["stats"]);
         assert!(
             stats.starts_with("on the list             5\nlast 24 hours           4\n"),
@@ -96,8 +99,188 @@ fn reports_an_empty_list() {
     let cli = with_server();
     let before = today();
     let stats = cli.json(&["stats"]);
-    assert_eq!(stats["total"], 0);
+    assert_eq!(stats["people"], 0);
     let is_empty = |day| stats["sign_ups"] == json!([{ "from": day, "count": 0 }]);
     assert!(is_empty(before) || is_empty(today()), "{stats}");
     cli.run(&["stats"]).success();
+}
+
+/// Returns `people` for each of these sources, and this number of people without one.
+fn people_of(
+    sources: impl IntoIterator<Item = (String, usize)>,
+    none: usize,
+) -> Vec<WaitlistEntry> {
+    let mut entries = Vec::new();
+    for (source, people) in sources {
+        for _ in 0..people {
+            let person = joined_ago(&format!("person{}", entries.len()), DAY);
+            entries.push(from_source(&source, person));
+        }
+    }
+    for number in 0..none {
+        entries.push(joined_ago(&format!("nowhere{number}"), DAY));
+    }
+    entries
+}
+
+/// Returns the lines of the table of sources, without its header.
+fn source_lines(cli: &TestCli, args: &[&str]) -> Vec<String> {
+    let stats = cli.stdout(&[&["stats"], args].concat());
+    let (_, table) = stats.split_once("\n\nsource  ").expect("a table");
+    table.lines().skip(1).map(str::to_owned).collect()
+}
+
+#[test]
+fn prints_the_20_most_frequent_sources_and_the_others() {
+    // 30 + 29 + … + 6 = 450 people, and 50 without a source.
+    let sources = (0..25).map(|number| (format!("link-{number}"), 30 - number));
+    for cli in all_stores_with(&people_of(sources, 50)) {
+        for args in [&[][..], &["--by", "source"]] {
+            let lines = source_lines(&cli, args);
+            assert_eq!(lines.len(), 23, "{lines:?}");
+            for (line, start) in [
+                (0, "link-0                30    6.0 %  "),
+                (19, "link-19               11    2.2 %  "),
+                (20, "other sources         40    8.0 %  "),
+                (21, "no source             50   10.0 %  "),
+                (22, "total                500  100.0 %  "),
+            ] {
+                assert!(lines[line].starts_with(start), "{}", lines[line]);
+            }
+        }
+        let stats = cli.json(&["stats"]);
+        let first = json!({
+            "source": "link-0", "percent": 6.0, "people": 30, "confirmed": 0, "invited": 0, "unsubscribed": 0,
+        });
+        assert_eq!(stats["sources"][0], first);
+        assert_eq!(stats["sources"].as_array().map(Vec::len), Some(25));
+        let people = ["other_sources", "no_source"].map(|name| &stats[name]["people"]);
+        assert_eq!(people, [&json!(0), &json!(50)]);
+        assert_eq!(stats["people"], 500);
+    }
+}
+
+#[test]
+fn default_output_has_no_sources_if_nobody_has_one() {
+    let cli = without_server().with_three_people();
+    assert!(!cli.stdout(&["stats"]).contains("source"));
+    assert_eq!(source_lines(&cli, &["--by", "source"]).len(), 2);
+    let stats = cli.json(&["stats"]);
+    assert_eq!(
+        (&stats["sources"], &stats["no_source"]["people"]),
+        (&json!([]), &json!(3))
+    );
+}
+
+#[test]
+fn counts_10_000_sources_apart() {
+    let made_up = (0..20_000).map(|number| (format!("made-up-{number}"), 1));
+    let real = [("hn".to_owned(), 2)];
+    let cli = without_server_with(&people_of(real.into_iter().chain(made_up), 0));
+    let stats = cli.json(&["stats"]);
+    assert_eq!(stats["sources"].as_array().map(Vec::len), Some(10_000));
+    assert_eq!(stats["sources"][0]["source"], "hn");
+    assert_eq!(stats["other_sources"]["people"], 10_001);
+    let lines = source_lines(&cli, &[]);
+    assert!(lines[20].contains(" 19981   99.9 %  "), "{lines:?}");
+}
+
+#[test]
+fn charts_the_chosen_interval() {
+    let ages = [100, 99, 9, 2, 1];
+    let people = ages.map(|days| joined_ago(&format!("person{days}"), DAY * days));
+    let cli = without_server_with(&people);
+    let bars = |by: &str, args: &[&str]| {
+        let stats = cli.json(&[&["stats", "--by", by], args].concat());
+        let per = stats["per"].as_str().expect("an interval").to_owned();
+        let bars = stats["sign_ups"].as_array().expect("bars").clone();
+        let counts = bars.iter().filter_map(|bar| bar["count"].as_u64());
+        (per, bars.len(), counts.sum::<u64>())
+    };
+    // Midnight may pass while the test runs.
+    let (per, days, sum) = bars("day", &[]);
+    assert!(
+        per == "day" && (101..=102).contains(&days) && sum == 5,
+        "{days}"
+    );
+    let (per, years, sum) = bars("year", &[]);
+    assert!(
+        per == "year" && (1..=2).contains(&years) && sum == 5,
+        "{years}"
+    );
+    let (per, weeks, sum) = bars("week", &[]);
+    assert!(
+        per == "week" && (15..=16).contains(&weeks) && sum == 5,
+        "{weeks}"
+    );
+    let (per, months, sum) = bars("month", &[]);
+    assert!(
+        per == "month" && (4..=5).contains(&months) && sum == 5,
+        "{months}"
+    );
+    // The automatic choice.
+    assert_eq!(bars("source", &[]).0, "week");
+    let (_, days, sum) = bars("day", &["--since", "10d"]);
+    assert!((10..=11).contains(&days) && sum == 3, "{days}");
+    // The chart ends with the last day that is selected.
+    let until = rfc3339(people[1].joined_at + Duration::from_millis(1));
+    assert_eq!(bars("day", &["--until", &until]), ("day".into(), 2, 2));
+}
+
+#[test]
+fn prints_two_months_of_days_and_the_sum_before() {
+    let ages = [100, 99, 9, 2, 1];
+    let people = ages.map(|days| joined_ago(&format!("person{days}"), DAY * days));
+    let cli = without_server_with(&people);
+    let stats = cli.stdout(&["stats", "--by", "day"]);
+    let (_, chart) = stats
+        .split_once("\n\nsign-ups a day (UTC)\n")
+        .expect("a chart");
+    let lines: Vec<_> = chart.lines().collect();
+    assert_eq!(lines[0], "earlier     2");
+    assert_eq!(lines.len(), 63, "{stats}");
+}
+
+#[test]
+fn says_for_each_source_how_far_people_have_come() {
+    for cli in all_stores() {
+        let file = "email,joined_at,source,confirmed_at\n\
+            ann@example.com,2026-11-01T08:00:00Z,hn,2026-11-01T09:00:00Z\n\
+            bob@example.com,2026-11-02T08:00:00Z,hn,2026-11-02T09:00:00Z\n\
+            cyd@example.com,2026-11-03T08:00:00Z,hn,\n\
+            dan@example.com,2026-11-04T08:00:00Z,,2026-11-04T09:00:00Z\n\
+            eve@example.com,2026-11-05T08:00:00Z,ads,\n";
+        cli.run_with_input(&["import"], file).success();
+        let server = SmtpServer::start();
+        send(&cli, &server, &["--all", "--confirmed"]);
+        cli.run(&["unsubscribe", "bob@example.com"]).success();
+        let stats = cli.stdout(&["stats", "--by", "source"]);
+        let (_, table) = stats.rsplit_once("\n\n").expect("a table");
+        assert_eq!(
+            table,
+            "source        people    share  confirmed    invited  unsubscribed\n\
+             hn                 2   50.0 %          1          1             1\n\
+             ads                1   25.0 %          0          0             0\n\
+             no source          1   25.0 %          1          1             0\n\
+             total              4  100.0 %          2          2             1\n\
+             people who have unsubscribed are erased; the other columns do not count them, and no option selects among them\n"
+        );
+        let stats = cli.json(&["stats"]);
+        assert_eq!(
+            json!([stats["sources"], stats["other_sources"], stats["no_source"]]),
+            json!([
+                [
+                    { "source": "hn", "percent": 50.0, "people": 2, "confirmed": 1, "invited": 1, "unsubscribed": 1 },
+                    { "source": "ads", "percent": 25.0, "people": 1, "confirmed": 0, "invited": 0, "unsubscribed": 0 },
+                ],
+                { "people": 0, "confirmed": 0, "invited": 0, "unsubscribed": 0 },
+                { "people": 1, "confirmed": 1, "invited": 1, "unsubscribed": 0 },
+            ])
+        );
+        // A list that is restored knows it too.
+        cli.stdout(&["backup", "-o", "list.backup"]);
+        cli.run(&["restore", "--data", "other", "list.backup"])
+            .success();
+        assert_eq!(cli.json(&["stats", "--data", "other"]), stats);
+    }
 }

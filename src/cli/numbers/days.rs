@@ -1,7 +1,8 @@
-//! Sign-ups by day, week, month or year (UTC), for `stats` and `report`.
+//! Sign-ups by day, week, month or year (UTC).
 
 use std::{
     collections::BTreeMap,
+    iter,
     time::{Duration, SystemTime},
 };
 
@@ -17,7 +18,7 @@ use crate::waitlist::Selection;
 /// The interval of time that a bar represents.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Interval {
+pub(in crate::cli) enum Interval {
     Day,
     Week,
     Month,
@@ -26,9 +27,9 @@ pub(super) enum Interval {
 
 /// Sign-ups from the start of this day (UTC) to the next bar.
 #[derive(Serialize)]
-pub(super) struct ChartBar {
-    pub(super) from: Date,
-    pub(super) count: u64,
+pub(in crate::cli) struct SignUps {
+    pub(in crate::cli) from: Date,
+    pub(in crate::cli) count: u64,
 }
 
 /// Sign-ups on each day that has any.
@@ -41,51 +42,40 @@ impl DailyCounts {
         *self.0.entry(day).or_default() += 1;
     }
 
-    /// Returns the number of sign-ups.
-    pub(super) fn total(&self) -> u64 {
-        self.0.values().sum()
-    }
-
-    /// Returns the day of the first sign-up.
-    pub(super) fn first_day(&self) -> Option<Date> {
-        self.0.keys().next().copied()
-    }
-
-    /// Returns a bar for each interval from `first` to `last`. If there are sign-ups before or after these days, the
-    /// chart starts with the first or ends with the last of them.
-    pub(super) fn chart(&self, interval: Interval, first: Date, last: Date) -> Vec<ChartBar> {
-        let starts = self.starts(interval, first, last);
+    /// Returns a bar for each interval from the first sign-up to `last_day`, or to the last sign-up if that is later.
+    pub(super) fn sign_ups(&self, per: Interval, last_day: Date) -> Vec<SignUps> {
+        let starts = self.starts(per, last_day);
         let mut counts: BTreeMap<Date, u64> = starts.map(|start| (start, 0)).collect();
         for (day, count) in &self.0 {
-            *counts.entry(interval.start_of(*day)).or_default() += count;
+            *counts.entry(per.start_of(*day)).or_default() += count;
         }
         let bars = counts.into_iter();
-        bars.map(|(from, count)| ChartBar { from, count }).collect()
+        bars.map(|(from, count)| SignUps { from, count }).collect()
     }
 
-    /// Returns the shortest interval of which the [chart](Self::chart) needs at most `bars_max`: days, weeks or
-    /// months. If even months are too many, returns years.
-    pub(super) fn interval_for(&self, bars_max: usize, first: Date, last: Date) -> Interval {
+    /// Returns the shortest interval that needs at most `bars_max` bars: days, weeks or months. If even months are too
+    /// many, returns years.
+    pub(super) fn interval_for(&self, bars_max: usize, last_day: Date) -> Interval {
         let intervals = [Interval::Day, Interval::Week, Interval::Month];
         let fitting = intervals.into_iter().find(|interval| {
-            let starts = self.starts(*interval, first, last);
+            let starts = self.starts(*interval, last_day);
             starts.take(bars_max + 1).count() <= bars_max
         });
         fitting.unwrap_or(Interval::Year)
     }
 
-    fn starts(&self, interval: Interval, first: Date, last: Date) -> impl Iterator<Item = Date> {
-        let first = self.first_day().map_or(first, |day| day.min(first));
-        let last_day = self.0.keys().next_back().copied();
-        let last = last_day.map_or(last, |day| day.max(last));
-        let next = move |start: &Date| interval.next_start(*start).filter(|next| *next <= last);
-        std::iter::successors(Some(interval.start_of(first)), next)
+    fn starts(&self, per: Interval, last_day: Date) -> impl Iterator<Item = Date> {
+        let mut days = self.0.keys().copied();
+        let first = days.next().unwrap_or(last_day);
+        let last = days.next_back().unwrap_or(first).max(last_day);
+        let next = move |start: &Date| per.next_start(*start).filter(|next| *next <= last);
+        iter::successors(Some(per.start_of(first)), next)
     }
 }
 
 impl Interval {
     /// Returns the first day of the interval that contains this day.
-    pub(super) fn start_of(self, day: Date) -> Date {
+    fn start_of(self, day: Date) -> Date {
         match self {
             Self::Day => day,
             Self::Week => day
@@ -105,10 +95,30 @@ impl Interval {
         };
         start.checked_add(interval).ok()
     }
+
+    /// Returns the words after "sign-ups a".
+    pub(in crate::cli) fn describe(self) -> &'static str {
+        match self {
+            Self::Day => "day",
+            Self::Week => "week, from Monday",
+            Self::Month => "month",
+            Self::Year => "year",
+        }
+    }
+
+    /// Writes the interval that starts at this day.
+    pub(in crate::cli) fn label(self, from: Date) -> String {
+        let format = match self {
+            Self::Day | Self::Week => "%Y-%m-%d",
+            Self::Month => "%Y-%m",
+            Self::Year => "%Y",
+        };
+        from.strftime(format).to_string()
+    }
 }
 
 /// Converts a time to a date and time in UTC.
-pub(super) fn utc(time: SystemTime) -> DateTime {
+pub(in crate::cli) fn utc(time: SystemTime) -> DateTime {
     let time = Timestamp::try_from(time).unwrap_or(Timestamp::MAX);
     TimeZone::UTC.to_datetime(time)
 }

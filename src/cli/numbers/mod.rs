@@ -1,0 +1,102 @@
+//! The numbers of a list, counted in one pass: `stats` prints them, and `report` draws them. The memory depends on the
+//! number of days, sources and deliveries, not on the number of people.
+//!
+//! - `days`: sign-ups by day, week, month or year.
+//! - `sources`: people by source, and how far they have come.
+
+mod days;
+mod sources;
+
+use std::time::{Duration, SystemTime};
+
+use indicatif::ProgressIterator;
+use serde::Serialize;
+
+use self::{days::DailyCounts, sources::SourceCounter};
+pub(super) use self::{
+    days::{Interval, SignUps, utc},
+    sources::{Sources, Stages, percent},
+};
+use super::{terminal::progress::entry_progress, waitlist_handle::WaitlistHandle};
+use crate::waitlist::Selection;
+
+/// Maximum number of bars if the interval is chosen by their number. A list that spans more years than this exceeds
+/// it, with one bar per year.
+const BARS_MAX: usize = 31;
+
+/// What is counted of the selected people.
+#[derive(Serialize)]
+pub(super) struct Numbers {
+    #[serde(flatten)]
+    pub(super) total: Stages,
+    pub(super) last_24_hours: u64,
+    pub(super) last_7_days: u64,
+    pub(super) last_30_days: u64,
+    /// Length of the interval of each bar.
+    pub(super) per: Interval,
+    pub(super) sign_ups: Vec<SignUps>,
+    #[serde(flatten)]
+    pub(super) sources: Sources,
+}
+
+impl Numbers {
+    /// Counts the selected people. Without an interval, chooses the shortest one that fits. Closes the list: the reader
+    /// of the output may be slow, and must not keep it open.
+    pub(super) fn count(
+        list: WaitlistHandle,
+        selection: &Selection,
+        per: Option<Interval>,
+        now: SystemTime,
+    ) -> anyhow::Result<Self> {
+        let mut sources = SourceCounter::read(&list)?;
+        let mut days = DailyCounts::default();
+        let [mut last_24_hours, mut last_7_days, mut last_30_days] = [0; 3];
+        let entries = list.entries(selection.clone())?;
+        let bar = entry_progress(entries.count, "reading");
+        for entry in entries.entries.progress_with(bar) {
+            let entry = entry?;
+            // A time in the future has an age of zero.
+            let age = now.duration_since(entry.joined_at).unwrap_or_default();
+            for (count, days) in [
+                (&mut last_24_hours, 1),
+                (&mut last_7_days, 7),
+                (&mut last_30_days, 30),
+            ] {
+                *count += u64::from(age < Duration::from_hours(24 * days));
+            }
+            days.add(utc(entry.joined_at).date());
+            sources.add(&entry);
+        }
+        let last_day = days::last_day(selection, now);
+        let per = per.unwrap_or_else(|| days.interval_for(BARS_MAX, last_day));
+        let sources = sources.finish();
+        Ok(Self {
+            total: sources.total(),
+            last_24_hours,
+            last_7_days,
+            last_30_days,
+            per,
+            sign_ups: days.sign_ups(per, last_day),
+            sources,
+        })
+    }
+
+    /// Returns the totals with their labels, as both commands show them.
+    pub(super) fn totals(&self, selection: &Selection) -> Vec<(&'static str, u64)> {
+        let total = if selection.is_everything() {
+            "on the list"
+        } else {
+            "selected"
+        };
+        let mut totals = vec![
+            (total, self.total.people),
+            ("last 24 hours", self.last_24_hours),
+            ("last 7 days", self.last_7_days),
+            ("last 30 days", self.last_30_days),
+        ];
+        if self.total.confirmed > 0 {
+            totals.push(("confirmed", self.total.confirmed));
+        }
+        totals
+    }
+}

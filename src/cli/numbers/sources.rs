@@ -1,0 +1,176 @@
+//! People by source, and how far they have come: from the sign-up to the confirmation and to a message of the owner, and
+//! how many have left.
+
+use std::{
+    collections::{HashMap, HashSet},
+    iter::Sum,
+};
+
+use serde::Serialize;
+
+use crate::{
+    cli::waitlist_handle::WaitlistHandle,
+    waitlist::{AddressHash, DeliveryState, Departure, ListKey, Source, WaitlistEntry},
+};
+
+/// Maximum number of sources that are counted apart. A flood of made-up sources needs no more memory than these.
+const SOURCES_MAX: usize = 10_000;
+/// Number of sources that are shown apart.
+const SOURCES_SHOWN: usize = 20;
+
+/// How many people have come how far.
+#[derive(Clone, Copy, Default, Serialize)]
+pub(in crate::cli) struct Stages {
+    /// People on the list.
+    pub(in crate::cli) people: u64,
+    /// People who have confirmed their address.
+    pub(in crate::cli) confirmed: u64,
+    /// People who have had a message, except for those that ask to confirm the address.
+    pub(in crate::cli) invited: u64,
+    /// People who have left. The other counts do not include them, because they are erased.
+    pub(in crate::cli) unsubscribed: u64,
+}
+
+/// The people of each source.
+#[derive(Serialize)]
+pub(in crate::cli) struct Sources {
+    /// The most frequent one first, at most [`SOURCES_MAX`].
+    sources: Vec<SourceStages>,
+    /// People with one of the other sources.
+    other_sources: Stages,
+    /// People without a source.
+    no_source: Stages,
+}
+
+#[derive(Serialize)]
+struct SourceStages {
+    source: String,
+    percent: f64,
+    #[serde(flatten)]
+    stages: Stages,
+}
+
+/// Counts people by source.
+pub(super) struct SourceCounter {
+    key: ListKey,
+    /// The people who have had a message.
+    invited: HashSet<AddressHash>,
+    departures: Vec<Departure>,
+    /// The first [`SOURCES_MAX`] different sources.
+    sources: HashMap<Source, Stages>,
+    other: Stages,
+    none: Stages,
+}
+
+impl SourceCounter {
+    /// Reads the people who were invited, and the departures.
+    pub(super) fn read(list: &WaitlistHandle) -> anyhow::Result<Self> {
+        let mut invited = HashSet::new();
+        for message in list.messages()? {
+            if message.id.is_confirmation() {
+                continue;
+            }
+            let deliveries = list.deliveries(&message.id)?.into_iter();
+            let accepted = deliveries.filter(|it| it.status.state == DeliveryState::Accepted);
+            invited.extend(accepted.map(|it| it.recipient));
+        }
+        Ok(Self {
+            key: list.key()?,
+            invited,
+            departures: list.suppressions()?.departures().collect(),
+            sources: HashMap::new(),
+            other: Stages::default(),
+            none: Stages::default(),
+        })
+    }
+
+    /// Counts a person.
+    pub(super) fn add(&mut self, entry: &WaitlistEntry) {
+        let is_invited =
+            !self.invited.is_empty() && self.invited.contains(&self.key.hash(entry.email.key()));
+        let stages = self.stages(entry.source.as_ref());
+        stages.people += 1;
+        stages.confirmed += u64::from(entry.confirmed_at.is_some());
+        stages.invited += u64::from(is_invited);
+    }
+
+    fn stages(&mut self, source: Option<&Source>) -> &mut Stages {
+        let is_full = self.sources.len() >= SOURCES_MAX;
+        match source {
+            None => &mut self.none,
+            Some(source) if is_full && !self.sources.contains_key(source) => &mut self.other,
+            Some(source) => self.sources.entry(source.clone()).or_default(),
+        }
+    }
+
+    /// Sorts the sources.
+    pub(super) fn finish(mut self) -> Sources {
+        // Last, so that the sources of people on the list are counted apart first.
+        for departure in std::mem::take(&mut self.departures) {
+            self.stages(departure.source.as_ref()).unsubscribed += 1;
+        }
+        let counted = self.sources.values().map(|stages| stages.people);
+        let total = counted.sum::<u64>() + self.other.people + self.none.people;
+        let sources = self.sources.into_iter();
+        let sources = sources.map(|(source, stages)| SourceStages {
+            source: source.to_string(),
+            percent: percent(stages.people, total),
+            stages,
+        });
+        let mut sources: Vec<_> = sources.collect();
+        sources.sort_unstable_by(|a, b| {
+            let by_people = b.stages.people.cmp(&a.stages.people);
+            by_people.then_with(|| a.source.cmp(&b.source))
+        });
+        Sources {
+            sources,
+            other_sources: self.other,
+            no_source: self.none,
+        }
+    }
+}
+
+impl Sources {
+    /// Returns whether anybody has a source.
+    pub(in crate::cli) fn is_empty(&self) -> bool {
+        self.sources.is_empty()
+    }
+
+    /// Returns the sum of all rows.
+    pub(super) fn total(&self) -> Stages {
+        let sources = self.sources.iter().map(|it| it.stages);
+        sources.chain([self.other_sources, self.no_source]).sum()
+    }
+
+    /// Returns the most frequent sources, all others together, and the people without one. The other labels have a
+    /// space, which no source has.
+    pub(in crate::cli) fn rows(&self) -> Vec<(&str, Stages)> {
+        let shown = SOURCES_SHOWN.min(self.sources.len());
+        let (shown, rest) = self.sources.split_at(shown);
+        let rest = rest.iter().map(|it| it.stages);
+        let others = [
+            ("other sources", rest.chain([self.other_sources]).sum()),
+            ("no source", self.no_source),
+        ];
+        let others = others.into_iter();
+        let others = others.filter(|(_, it): &(_, Stages)| it.people + it.unsubscribed > 0);
+        let shown = shown.iter().map(|it| (it.source.as_str(), it.stages));
+        shown.chain(others).collect()
+    }
+}
+
+impl Sum for Stages {
+    fn sum<I: Iterator<Item = Self>>(stages: I) -> Self {
+        stages.fold(Self::default(), |sum, it| Self {
+            people: sum.people + it.people,
+            confirmed: sum.confirmed + it.confirmed,
+            invited: sum.invited + it.invited,
+            unsubscribed: sum.unsubscribed + it.unsubscribed,
+        })
+    }
+}
+
+/// Returns a share in percent, to one decimal place.
+pub(in crate::cli) fn percent(count: u64, total: u64) -> f64 {
+    (count as f64 / total.max(1) as f64 * 1000.0).round() / 10.0
+}
