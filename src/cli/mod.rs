@@ -18,7 +18,7 @@
 //! - `address`, `people_args`: addresses on the command line.
 //! - `time`: times on the command line and in output.
 //! - `link_check`: asks the site whether its unsubscribe links work.
-//! - `hints`: hints for the words of other programs.
+//! - `help`: the commands in groups. `hints`: hints for the words of other programs.
 //!
 //! Only for the server: `serve_check` checks what a start needs, `server_socket` opens or inherits the socket,
 //! `fd_limit` raises the limit on open files, and `service_manager` notifies systemd.
@@ -38,6 +38,7 @@ mod erase;
 mod export;
 mod fd_limit;
 mod health;
+mod help;
 mod hints;
 mod import;
 mod link_check;
@@ -87,10 +88,10 @@ pub use terminal::log::log_panics;
 
 /// Steward's site: the page and its waitlist.
 ///
-/// Without a command it serves the site, like `landing serve`. The other commands are for the owner of the list. They
-/// work the same whether or not a server is running; it needs to be stopped only for `restore`. Every option of the
-/// server is also an environment variable, LANDING_ and the option's name in capitals: LANDING_COUNT_FROM is
-/// --count-from. The option wins.
+/// Without a command it serves the site, like `landing serve`, and takes the same options. The other commands are for
+/// the owner of the list. They work the same whether or not a server is running; it needs to be stopped only for
+/// `restore`. Every option of the server is also an environment variable, LANDING_ and the option's name in capitals:
+/// LANDING_COUNT_FROM is --count-from. The option wins.
 #[derive(Parser)]
 #[command(
     name = "landing",
@@ -98,6 +99,7 @@ pub use terminal::log::log_panics;
     version = env!("LANDING_VERSION"),
     args_conflicts_with_subcommands = true,
     disable_help_subcommand = true,
+    override_usage = "landing [OPTIONS OF SERVE]\n       landing <COMMAND>",
     after_help = "Exit codes: 0 success, 1 failure, 2 invalid command line, 3 the server's files were removed, replaced or overwritten"
 )]
 struct Cli {
@@ -229,5 +231,5 @@ fn run_command(cli: Cli) -> anyhow::Result<()> {
 
 /// Returns the command line.
 pub fn command() -> clap::Command {
-    Cli::command()
+    help::group_commands(Cli::command())
 }

@@ -56,9 +56,10 @@ pub(super) struct MailCheckArgs {
     #[arg(long, env = "LANDING_ORIGIN", value_name = "URL")]
     origin: Option<Origin>,
     #[command(flatten)]
-    mail: MailOptions,
-    #[command(flatten)]
     output: OutputArgs,
+    // The last one: its heading is that of all options that follow.
+    #[command(flatten)]
+    mail: MailOptions,
 }
 
 /// A finding.

@@ -28,20 +28,68 @@ const COMMANDS: [&str; 19] = [
     "compact",
 ];
 
+/// Returns the headings in a help text.
+fn headings(help: &str) -> Vec<&str> {
+    let lines = help.lines().filter(|line| !line.starts_with(' '));
+    lines.filter_map(|line| line.strip_suffix(':')).collect()
+}
+
 #[test]
-fn help_lists_every_command_with_an_example() {
+fn heading_of_mail_has_only_the_options_of_mail() {
+    let cli = without_server();
+    for command in ["serve", "send", "mail-check"] {
+        let help = cli.stdout(&[command, "--help"]);
+        let (_, mail) = help.split_once("\nMail:\n").expect("a heading");
+        let (mail, _) = mail.split_once("\nExample").expect("the end");
+        let options = mail
+            .split_whitespace()
+            .filter(|word| word.starts_with("--"));
+        let mut options: Vec<_> = options.collect();
+        // It is named in the text of another option.
+        options.retain(|option| *option != "--mail-from]");
+        assert_eq!(
+            options,
+            [
+                "--smtp",
+                "--mail-from",
+                "--bounce-address",
+                "--postal-address",
+                "--dkim-key",
+                "--dkim-selector",
+            ],
+            "{help}"
+        );
+    }
+}
+
+#[test]
+fn help_lists_every_command_in_a_group_and_with_an_example() {
     let cli = without_server();
     let help = cli.stdout(&["--help"]);
-    let (_, commands) = help.split_once("Commands:\n").expect("a list");
-    let (commands, _) = commands.split_once("\n\n").expect("an end");
-    let names: Vec<_> = commands
-        .lines()
-        .filter_map(|line| line.split_whitespace().next())
-        .collect();
-    assert_eq!(names[..COMMANDS.len()], COMMANDS);
+    let exist = landing::cli::command();
+    let mut exist: Vec<_> = exist.get_subcommands().map(|it| it.get_name()).collect();
+    exist.sort_unstable();
+    let is_command = |line: &&str| line.starts_with("  ") && !line.starts_with("   ");
+    let lines = help.lines().filter(is_command);
+    let names = lines.filter_map(|line| line.split_whitespace().next());
+    let mut names: Vec<_> = names.filter(|name| !name.starts_with('-')).collect();
+    names.sort_unstable();
+    assert_eq!(names, exist, "{help}");
     assert_eq!(
-        names[COMMANDS.len()..],
-        ["health", "manual", "completions", "settings"]
+        headings(&help),
+        [
+            "Serve",
+            "People",
+            "Files",
+            "Messages",
+            "Maintenance",
+            "Options"
+        ]
+    );
+    assert!(!help.contains("--addr"), "{help}");
+    assert!(
+        cli.stdout(&["serve", "--help"])
+            .contains("--addr <IP:PORT>")
     );
     for command in COMMANDS {
         let help = cli.stdout(&[command, "--help"]);
