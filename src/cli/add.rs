@@ -6,10 +6,8 @@ use anyhow::bail;
 use serde_json::json;
 
 use super::{
-    address::parse_new_address,
-    import::open_or_create,
-    store_location::StoreArgs,
-    terminal::output::{OutputArgs, print_to_stdout},
+    address::parse_new_address, import::open_or_create, store_location::StoreArgs,
+    terminal::output::OutputArgs,
 };
 use crate::{
     exit::print_stderr,
@@ -46,14 +44,14 @@ pub(super) fn run(args: &AddArgs) -> anyhow::Result<()> {
         .map(|email| WaitlistEntry::new(email.clone(), now));
     let outcomes = list.join_all(entries.collect())?;
     let each = || args.addresses.iter().zip(&outcomes);
-    print_to_stdout(|out| {
+    let json = each().map(|(email, outcome)| {
+        let (key, _) = describe(*outcome);
+        json!({ "email": email.as_typed(), "outcome": key })
+    });
+    args.output.print_list(json, |out| {
         for (email, outcome) in each() {
-            let (typed, (key, text)) = (email.as_typed(), describe(*outcome));
-            if args.output.json {
-                writeln!(out, "{}", json!({ "email": typed, "outcome": key }))?;
-            } else {
-                writeln!(out, "{typed} {text}")?;
-            }
+            let (_, text) = describe(*outcome);
+            writeln!(out, "{} {text}", email.as_typed())?;
         }
         Ok(())
     })?;

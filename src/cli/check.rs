@@ -1,8 +1,10 @@
 //! `landing check`: reads the whole list and reports its faults.
 
+use std::io::{self, Write};
+
 use anyhow::bail;
 use indicatif::ProgressIterator;
-use serde_json::json;
+use serde::Serialize;
 
 use super::{
     confirmation_counts::{ConfirmationCounter, ConfirmationCounts},
@@ -10,7 +12,7 @@ use super::{
     terminal::{output::OutputArgs, progress::entry_progress},
     time::time_problem,
     transfer::email_hashes::EmailHashes,
-    waitlist_handle::WaitlistHandle,
+    waitlist_handle::{SelectedEntries, WaitlistHandle},
 };
 use crate::waitlist::{Email, Selection};
 
@@ -41,54 +43,63 @@ pub(super) fn run(
     } else {
         (location.open_to_read()?, None)
     };
-    let CheckResult {
-        read,
-        counted,
-        mut faults,
-        confirmations,
-    } = check(&list)?;
-    let suppressed = list.suppressions()?.len();
+    let report = CheckReport {
+        count_corrected_by: corrected,
+        ..check(&list)?
+    };
     // The reader of the output may be slow, and must not keep the list open.
     drop(list);
-    if read != counted {
-        faults.push(format!(
-            "the count is {counted}, but the list has {read} entries"
-        ));
+    output.print(&report, |out| report.write(out))?;
+    let noun = if report.faults.len() == 1 {
+        "fault"
+    } else {
+        "faults"
+    };
+    match report.faults.len() {
+        0 => Ok(()),
+        faults => bail!(
+            "{faults} {noun} in {} entries, see above; erase invalid entries, run `landing check --repair` \
+             if the count is wrong, or restore a backup into a new directory",
+            report.entries
+        ),
     }
-    let mut json = json!({ "entries": read, "faults": faults });
-    if let Some(corrected) = corrected {
-        json["count_corrected_by"] = corrected.into();
-    }
-    if suppressed > 0 {
-        json["suppressed"] = suppressed.into();
-    }
-    if let Some(counts) = &confirmations {
-        json["confirmations"] = serde_json::to_value(counts)?;
-    }
-    output.print(&json, |out| {
-        match corrected {
+}
+
+/// What the command has found.
+#[derive(Serialize)]
+struct CheckReport {
+    /// Number of entries that were read.
+    entries: u64,
+    faults: Vec<String>,
+    suppressed: u64,
+    /// `None` without `--repair`.
+    count_corrected_by: Option<i64>,
+    /// `None` if nobody was asked to confirm the address.
+    confirmations: Option<ConfirmationCounts>,
+}
+
+impl CheckReport {
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        match self.count_corrected_by {
             Some(0) => writeln!(out, "the count was correct; nothing was changed")?,
             Some(corrected) => writeln!(out, "the count was corrected by {corrected:+}")?,
             None => {}
         }
-        for fault in &faults {
+        for fault in &self.faults {
             writeln!(out, "{fault}")?;
         }
-        if faults.is_empty() {
-            writeln!(out, "{read} on the list, no faults")?;
+        if self.faults.is_empty() {
+            writeln!(out, "{} on the list, no faults", self.entries)?;
         }
-        if suppressed > 0 {
-            let addresses = if suppressed == 1 {
-                "address"
-            } else {
-                "addresses"
-            };
-            writeln!(out, "{suppressed} suppressed {addresses}")?;
+        match self.suppressed {
+            0 => {}
+            1 => writeln!(out, "1 suppressed address")?,
+            suppressed => writeln!(out, "{suppressed} suppressed addresses")?,
         }
         if let Some(ConfirmationCounts {
             last_24_hours,
             waiting,
-        }) = confirmations
+        }) = self.confirmations
         {
             writeln!(
                 out,
@@ -96,35 +107,20 @@ pub(super) fn run(
             )?;
         }
         Ok(())
-    })?;
-    let noun = if faults.len() == 1 { "fault" } else { "faults" };
-    match faults.len() {
-        0 => Ok(()),
-        faults => bail!(
-            "{faults} {noun} in {read} entries, see above; erase invalid entries, run `landing check --repair` \
-             if the count is wrong, or restore a backup into a new directory"
-        ),
     }
 }
 
-/// The result of [`check`].
-struct CheckResult {
-    read: u64,
-    counted: u64,
-    /// Faults of single entries.
-    faults: Vec<String>,
-    /// `None` if nobody was asked to confirm the address.
-    confirmations: Option<ConfirmationCounts>,
-}
-
 /// Reads every entry. Damage to the files is detected elsewhere: when the list is opened and when an entry is read.
-fn check(list: &WaitlistHandle) -> anyhow::Result<CheckResult> {
-    let entries = list.entries(Selection::default())?;
-    let bar = entry_progress(entries.count, "reading");
+fn check(list: &WaitlistHandle) -> anyhow::Result<CheckReport> {
+    let SelectedEntries {
+        entries,
+        count: counted,
+    } = list.entries(Selection::default())?;
+    let bar = entry_progress(counted, "reading");
     let mut seen = EmailHashes::default();
     let mut confirmations = ConfirmationCounter::read(list)?;
     let (mut read, mut faults) = (0, Vec::new());
-    for entry in entries.entries.progress_with(bar) {
+    for entry in entries.progress_with(bar) {
         let entry = entry?;
         read += 1;
         confirmations.add(&entry);
@@ -140,10 +136,16 @@ fn check(list: &WaitlistHandle) -> anyhow::Result<CheckResult> {
             format!("entry {read}, in order of sign-up (line {line} of `landing export`): {fault}")
         }));
     }
-    Ok(CheckResult {
-        read,
-        counted: entries.count,
+    if read != counted {
+        faults.push(format!(
+            "the count is {counted}, but the list has {read} entries"
+        ));
+    }
+    Ok(CheckReport {
+        entries: read,
         faults,
+        suppressed: list.suppressions()?.len() as u64,
+        count_corrected_by: None,
         confirmations: confirmations.finish(),
     })
 }

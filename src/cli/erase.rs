@@ -58,7 +58,7 @@ pub(super) fn run(args: &EraseArgs) -> anyhow::Result<()> {
     let each = || emails.iter().zip(&erased);
     let json = each()
         .map(|(email, was_listed)| json!({ "email": email.as_typed(), "erased": was_listed }));
-    args.output.print(&json.collect::<Vec<_>>(), |out| {
+    args.output.print_list(json, |out| {
         for (email, was_listed) in each() {
             let typed = email.as_typed();
             match (was_listed, args.dry_run) {

@@ -6,13 +6,14 @@ use std::{
 };
 
 use indicatif::ProgressBar;
+use serde_json::json;
 
 use super::{
     output_file::write_file,
     selection::SelectionArgs,
     store_location::StoreArgs,
     terminal::{
-        output::{is_stdout_name, is_terminal, print_all_to_stdout, print_to_stdout},
+        output::{OutputArgs, is_stdout_name, is_terminal, print_all_to_stdout},
         progress::entry_progress,
     },
     transfer::export_format::ExportWriter,
@@ -61,7 +62,10 @@ pub(super) fn run(args: &ExportArgs) -> anyhow::Result<()> {
     };
     let written = write_file(file, |out| write_entries(args.json, out, entries, &bar))?;
     let noun = if written == 1 { "entry" } else { "entries" };
-    print_to_stdout(|out| writeln!(out, "{written} {noun} in {}", file.display()))
+    let name = file.display().to_string();
+    let json = json!({ "entries": written, "file": name });
+    let output = OutputArgs { json: args.json };
+    output.print(&json, |out| writeln!(out, "{written} {noun} in {name}"))
 }
 
 /// Writes the entries, and returns their number.

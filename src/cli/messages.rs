@@ -84,7 +84,7 @@ pub(super) fn run(args: &MessagesArgs) -> anyhow::Result<()> {
         .map(|message| list_message(&list, message, &suppressions))
         .collect::<anyhow::Result<_>>()?;
     drop(list);
-    args.output.print(&listed, |out| {
+    args.output.print_list(&listed, |out| {
         if listed.is_empty() {
             writeln!(out, "no message was sent yet; `landing send` sends one")?;
         }
@@ -159,7 +159,7 @@ fn print_deliveries(
             delivery: delivery.into(),
         })
         .collect();
-    output.print(&listed, |out| {
+    output.print_list(&listed, |out| {
         for ListedDelivery { email, delivery } in &listed {
             let email = email.as_deref().unwrap_or("(has left the list)");
             let reply = delivery.reply.as_deref().unwrap_or_default();

@@ -64,7 +64,7 @@ pub(super) fn unsubscribe(
     let json = each().map(
         |(email, was_listed)| json!({ "email": email, "erased": was_listed, "suppressed": true }),
     );
-    output.print(&json.collect::<Vec<_>>(), |out| {
+    output.print_list(json, |out| {
         for (email, was_listed) in each() {
             match (was_listed, dry_run) {
                 (true, false) => writeln!(out, "{email} is unsubscribed")?,
@@ -108,7 +108,7 @@ fn undo(
     };
     let json = each()
         .map(|(email, was_suppressed)| json!({ "email": email, "was_suppressed": was_suppressed }));
-    output.print(&json.collect::<Vec<_>>(), |out| {
+    output.print_list(json, |out| {
         for (email, was_suppressed) in each() {
             match (was_suppressed, dry_run) {
                 (false, _) => writeln!(out, "{email} is not among the people who have left")?,

@@ -84,9 +84,10 @@ pub(super) fn run(args: &SendArgs) -> anyhow::Result<()> {
         return preview::print(&plan, &writer, &args.output);
     }
     if plan.is_empty() {
-        args.output.print(&plan.to_json(), |out| {
-            writeln!(out, "nobody to send to: {}", plan.why_empty())
-        })?;
+        args.output
+            .print(&preview::to_json(&plan, &writer), |out| {
+                writeln!(out, "nobody to send to: {}", plan.why_empty())
+            })?;
         return check_results(&DeliveryCounts::default(), None, &plan, template.id());
     }
     plan.print_notes();
@@ -134,6 +135,7 @@ fn send(
     mut plan: Plan,
 ) -> anyhow::Result<()> {
     let id = writer.template.id();
+    let mut json = preview::to_json(&plan, writer);
     list.add_message(&identity::message(writer.template))?;
     let recipients = plan.record(list, id)?;
     let total = recipients.len();
@@ -160,10 +162,7 @@ fn send(
     sender.send_all();
     bar.finish_and_clear();
     let counts = outbox.counts();
-    let mut json = json!({ "message": id.as_str() });
-    for (state, count) in counts.iter() {
-        json[state.as_str()] = count.into();
-    }
+    json["results"] = json!(counts);
     args.output
         .print(&json, |out| writeln!(out, "{}", counts.describe()))?;
     check_results(&counts, outbox.stop(), &plan, id)

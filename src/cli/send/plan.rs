@@ -214,9 +214,12 @@ impl Plan {
         }
     }
 
+    /// Returns the numbers of the plan, and the addresses of the recipients.
     pub(super) fn to_json(&self) -> Value {
+        let addresses = self.people().filter_map(|person| person.email.as_ref());
         let mut json = json!({
             "recipients": self.people().count(),
+            "addresses": addresses.map(Email::as_typed).collect::<Vec<_>>(),
             "selected": self.selected,
             "unknown": self.unknown,
             "waiting": self.waiting,

@@ -2,10 +2,39 @@
 
 use std::io;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{message_writer::MessageWriter, plan::Plan};
-use crate::cli::terminal::output::OutputArgs;
+use super::{
+    message_writer::MessageWriter,
+    plan::{Plan, Recipient},
+};
+use crate::{
+    cli::{delivery_counts::DeliveryCounts, terminal::output::OutputArgs},
+    mail::RenderedMessage,
+};
+
+/// Returns the first person who gets the message, and their message.
+fn render_first<'a>(
+    plan: &'a Plan,
+    writer: &MessageWriter<'_>,
+) -> Option<(&'a Recipient, RenderedMessage)> {
+    let person = plan.people().next()?;
+    // Without a token: output ends up in files.
+    let url = format!("{}/unsubscribe/…", writer.origin.as_str());
+    Some((person, writer.render(person.position, &url)))
+}
+
+/// Returns what `--json` prints. Before a send, and if nobody gets the message, all results are zero.
+pub(super) fn to_json(plan: &Plan, writer: &MessageWriter<'_>) -> Value {
+    let mut json = plan.to_json();
+    json["message"] = writer.template.id().as_str().into();
+    let first = render_first(plan, writer);
+    json["first"] = first.map_or(Value::Null, |(_, message)| {
+        json!({ "subject": message.subject, "text": message.text, "html": message.html })
+    });
+    json["results"] = json!(DeliveryCounts::default());
+    json
+}
 
 /// Prints the preview.
 pub(super) fn print(
@@ -13,27 +42,12 @@ pub(super) fn print(
     writer: &MessageWriter<'_>,
     output: &OutputArgs,
 ) -> anyhow::Result<()> {
-    let first = plan.people().next();
-    let message = first.map(|person| {
-        // Without a token: output ends up in files.
-        let url = format!("{}/unsubscribe/…", writer.origin.as_str());
-        (person, writer.render(person.position, &url))
-    });
-    let mut json = plan.to_json();
-    let addresses = plan.people().filter_map(|person| person.email.as_ref());
-    json["addresses"] = addresses.map(|email| email.as_typed()).collect();
-    if let Some((_, message)) = &message {
-        json["first"] = json!({
-            "subject": message.subject,
-            "text": message.text,
-            "html": message.html,
-        });
-    }
-    if message.is_some() {
+    let first = render_first(plan, writer);
+    if first.is_some() {
         plan.print_notes();
     }
-    output.print(&json, |out| {
-        let Some((person, message)) = &message else {
+    output.print(&to_json(plan, writer), |out| {
+        let Some((person, message)) = &first else {
             return writeln!(out, "nobody to send to: {}", plan.why_empty());
         };
         writeln!(out, "would send to {}:", plan.describe())?;

@@ -1,4 +1,5 @@
-//! What a command prints: text, or JSON for programs.
+//! What a command prints: text, or JSON for programs. With `--json`, a list is an object per line, and everything else is
+//! one object.
 
 use std::{
     io::{self, IsTerminal, Write},
@@ -32,12 +33,24 @@ impl OutputArgs {
         value: &impl Serialize,
         human: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> anyhow::Result<()> {
+        self.print_list([value], human)
+    }
+
+    /// Prints each of `values` as JSON on a line of its own, or the text that `human` writes.
+    pub(crate) fn print_list<V: Serialize>(
+        &self,
+        values: impl IntoIterator<Item = V>,
+        human: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> anyhow::Result<()> {
         print_to_stdout(|out| {
             if !self.json {
                 return human(out);
             }
-            serde_json::to_writer(&mut *out, value)?;
-            writeln!(out)
+            for value in values {
+                serde_json::to_writer(&mut *out, &value)?;
+                writeln!(out)?;
+            }
+            Ok(())
         })
     }
 }

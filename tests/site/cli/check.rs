@@ -17,7 +17,16 @@ use crate::{
 fn counts_a_valid_list() {
     for cli in with_three_people() {
         assert_eq!(cli.stdout(&["check"]), "3 on the list, no faults\n");
-        assert_eq!(cli.json(&["check"]), json!({ "entries": 3, "faults": [] }));
+        assert_eq!(
+            cli.json(&["check"]),
+            json!({
+                "entries": 3,
+                "faults": [],
+                "suppressed": 0,
+                "count_corrected_by": null,
+                "confirmations": null,
+            })
+        );
     }
 }
 
@@ -28,10 +37,7 @@ fn repair_leaves_a_correct_count_unchanged() {
             cli.stdout(&["check", "--repair"]),
             "the count was correct; nothing was changed\n3 on the list, no faults\n"
         );
-        assert_eq!(
-            cli.json(&["check", "--repair"]),
-            json!({ "entries": 3, "faults": [], "count_corrected_by": 0 })
-        );
+        assert_eq!(cli.json(&["check", "--repair"])["count_corrected_by"], 0);
     }
 }
 

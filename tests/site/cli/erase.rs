@@ -51,7 +51,7 @@ fn reports_unknown_addresses_and_erases_the_others() {
             );
         }
         assert_eq!(cli.stdout(&["count"]), "2\n");
-        let report = cli.json(&["erase", "cyd@example.com"]);
+        let report = cli.json_lines(&["erase", "cyd@example.com"]);
         assert_eq!(
             report,
             json!([{ "email": "cyd@example.com", "erased": true }])

@@ -23,6 +23,7 @@ mod import_plan;
 mod import_presets;
 mod import_times;
 mod interruption;
+mod json;
 mod list;
 mod output_file;
 mod report;
@@ -185,6 +186,15 @@ impl TestCli {
     fn json(&self, args: &[&str]) -> Value {
         let stdout = stdout(&self.run(&[args, &["--json"]].concat()));
         serde_json::from_str(&stdout).unwrap_or_else(|_| panic!("not JSON: {stdout}"))
+    }
+
+    /// The same for a command that prints a list, with an object per line.
+    fn json_lines(&self, args: &[&str]) -> Value {
+        let stdout = stdout(&self.run(&[args, &["--json"]].concat()));
+        let values = stdout
+            .lines()
+            .map(|line| serde_json::from_str(line).expect("JSON"));
+        Value::Array(values.collect())
     }
 
     /// Runs a command on a terminal. Returns everything that it showed there.

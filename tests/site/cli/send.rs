@@ -54,7 +54,7 @@ pub(super) fn send(cli: &TestCli, server: &SmtpServer, more: &[&str]) -> (String
 }
 
 pub(super) fn messages(cli: &TestCli) -> Value {
-    cli.json(&["messages"])
+    cli.json_lines(&["messages"])
 }
 
 #[test]

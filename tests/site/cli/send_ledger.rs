@@ -207,7 +207,7 @@ fn killed_sends_lose_and_repeat_no_message() {
         let received = server.recipients();
         let distinct: BTreeSet<_> = received.iter().cloned().collect();
         assert_eq!(received.len(), distinct.len(), "a message was sent twice");
-        let listed = cli.json(&["messages", "launch"]);
+        let listed = cli.json_lines(&["messages", "launch"]);
         let listed = listed.as_array().expect("a list").iter();
         let in_doubt: BTreeSet<_> = listed
             .filter(|it| ["unknown", "sending"].contains(&it["state"].as_str().expect("text")))

@@ -65,7 +65,7 @@ fn unsubscribe_prints_json_and_rejects_what_is_no_address() {
         let unsubscribe = ["unsubscribe", "ann@example.com"];
         for more in [&["--dry-run"][..], &[]] {
             assert_eq!(
-                cli.json(&[&unsubscribe[..], more].concat()),
+                cli.json_lines(&[&unsubscribe[..], more].concat()),
                 json!([{ "email": "ann@example.com", "erased": true, "suppressed": true }])
             );
         }
@@ -100,7 +100,7 @@ fn undo_lets_imports_add_the_person_again() {
             "ANN@example.com is not among the people who have left\n"
         );
         assert_eq!(
-            cli.json(&["unsubscribe", "--undo", "dan@example.com"]),
+            cli.json_lines(&["unsubscribe", "--undo", "dan@example.com"]),
             json!([{ "email": "dan@example.com", "was_suppressed": true }])
         );
     }
@@ -166,6 +166,6 @@ fn new_lists_have_no_suppressions() {
         import(&cli, "ann@example.com");
         let check = cli.stdout(&["check"]);
         assert_eq!(check, "1 on the list, no faults\n");
-        assert_eq!(cli.json(&["check"])["suppressed"], json!(null));
+        assert_eq!(cli.json(&["check"])["suppressed"], 0);
     }
 }

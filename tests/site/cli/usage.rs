@@ -101,7 +101,6 @@ fn help_lists_every_command_in_a_group_and_with_an_example() {
         let has_store = command != "mail-check";
         assert_eq!(help.contains("--store <STORE>"), has_store, "{help}");
         assert_eq!(help.contains("[alias: --data]"), has_store, "{help}");
-        assert_eq!(help.contains("--json"), command != "serve", "{help}");
     }
 }
 
