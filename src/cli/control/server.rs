@@ -92,10 +92,7 @@ async fn handle(
     list: Arc<dyn Waitlist>,
     permit: OwnedSemaphorePermit,
 ) -> io::Result<()> {
-    let mut line = Vec::new();
-    let mut reader = BufReader::new(&mut stream).take(REQUEST_MAX_BYTES);
-    timeout(REQUEST_TIMEOUT, reader.read_until(b'\n', &mut line)).await??;
-    let reply = match parse(&line) {
+    let reply = match read_call(&mut stream).await? {
         Err(error) => to_line(&Reply::<()>::Err(error)),
         Ok(Call::Size) => to_line(&list.size().await),
         Ok(Call::JoinAll(entries)) => to_line(&list.join_all(entries).await),
@@ -122,11 +119,8 @@ async fn handle(
             let deliveries = list.deliveries(&message).await;
             drop(list);
             return respond_on_thread(stream, permit, |stream| {
-                let deliveries = deliveries.map(|them| (them.len() as u64, them.into_iter()));
-                send_many(
-                    stream,
-                    deliveries.map(|(count, them)| (count, them.map(Ok))),
-                )
+                let deliveries = deliveries.map(|it| (it.len() as u64, it.into_iter().map(Ok)));
+                send_many(stream, deliveries)
             });
         }
         Ok(Call::Suppressions) => {
@@ -134,10 +128,8 @@ async fn handle(
             drop(list);
             return respond_on_thread(stream, permit, move |stream| {
                 let suppressions = suppressions.as_ref().map_err(StoreError::clone);
-                send_many(
-                    stream,
-                    suppressions.map(|it| (it.len() as u64, it.items().map(Ok))),
-                )
+                let items = suppressions.map(|it| (it.len() as u64, it.items().map(Ok)));
+                send_many(stream, items)
             });
         }
         Ok(Call::Entries(selection)) => {
@@ -155,10 +147,15 @@ async fn handle(
     timeout(CALLER_TIMEOUT, stream.write_all(&reply)).await?
 }
 
-fn parse(line: &[u8]) -> Reply<Call> {
-    let request = serde_json::from_slice::<Request>(line).ok();
+/// Reads a request. Returns the error to reply with if it is of another version.
+async fn read_call(stream: &mut UnixStream) -> io::Result<Reply<Call>> {
+    let mut line = Vec::new();
+    let mut reader = BufReader::new(stream).take(REQUEST_MAX_BYTES);
+    timeout(REQUEST_TIMEOUT, reader.read_until(b'\n', &mut line)).await??;
+    let request = serde_json::from_slice::<Request>(&line).ok();
     let request = request.filter(|request| request.protocol == PROTOCOL_VERSION);
-    Ok(request.ok_or(StoreError::OtherVersion)?.call)
+    let request = request.ok_or(StoreError::OtherVersion);
+    Ok(request.map(|request| request.call))
 }
 
 fn to_line(reply: &impl Serialize) -> Vec<u8> {
