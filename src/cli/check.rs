@@ -9,7 +9,10 @@ use serde::Serialize;
 use super::{
     confirmation_counts::{ConfirmationCounter, ConfirmationCounts},
     store_location::StoreArgs,
-    terminal::{output::OutputArgs, progress::entry_progress},
+    terminal::{
+        output::{OutputArgs, counted},
+        progress::entry_progress,
+    },
     time::time_problem,
     transfer::email_hashes::EmailHashes,
     waitlist_handle::{SelectedEntries, WaitlistHandle},
@@ -50,16 +53,12 @@ pub(super) fn run(
     // The reader of the output may be slow, and must not keep the list open.
     drop(list);
     output.print(&report, |out| report.write(out))?;
-    let noun = if report.faults.len() == 1 {
-        "fault"
-    } else {
-        "faults"
-    };
-    match report.faults.len() {
+    match report.faults.len() as u64 {
         0 => Ok(()),
         faults => bail!(
-            "{faults} {noun} in {} entries, see above; erase invalid entries, run `landing check --repair` \
+            "{} in {} entries, see above; erase invalid entries, run `landing check --repair` \
              if the count is wrong, or restore a backup into a new directory",
+            counted(faults, "fault", "faults"),
             report.entries
         ),
     }
@@ -91,10 +90,9 @@ impl CheckReport {
         if self.faults.is_empty() {
             writeln!(out, "{} on the list, no faults", self.entries)?;
         }
-        match self.suppressed {
-            0 => {}
-            1 => writeln!(out, "1 suppressed address")?,
-            suppressed => writeln!(out, "{suppressed} suppressed addresses")?,
+        if self.suppressed > 0 {
+            let (one, many) = ("suppressed address", "suppressed addresses");
+            writeln!(out, "{}", counted(self.suppressed, one, many))?;
         }
         if let Some(ConfirmationCounts {
             last_24_hours,

@@ -9,7 +9,7 @@ use super::{
     address::why_not_listed,
     people_args::{PeopleArgs, mention_compaction},
     store_location::{StoreArgs, StoreLocation},
-    terminal::output::OutputArgs,
+    terminal::output::{OutputArgs, counted},
     unsubscribe::unsubscribe,
 };
 use crate::waitlist::Erasure;
@@ -105,13 +105,6 @@ fn check_all_erased(
         (true, _) | (false, false) => "nothing was changed",
         (false, true) => "the others are erased",
     };
-    let noun = if erased.len() == 1 {
-        "address"
-    } else {
-        "addresses"
-    };
-    bail!(
-        "not on the list in {location}: {missing} of {} {noun}; {others}; check the spelling",
-        erased.len()
-    )
+    let addresses = counted(erased.len() as u64, "address", "addresses");
+    bail!("not on the list in {location}: {missing} of {addresses}; {others}; check the spelling")
 }

@@ -13,7 +13,7 @@ use super::{
     selection::SelectionArgs,
     store_location::StoreArgs,
     terminal::{
-        output::{OutputArgs, is_stdout_name, is_terminal, print_all_to_stdout},
+        output::{OutputArgs, counted, is_stdout_name, is_terminal, print_all_to_stdout},
         progress::entry_progress,
     },
     transfer::export_format::ExportWriter,
@@ -61,11 +61,11 @@ pub(super) fn run(args: &ExportArgs) -> anyhow::Result<()> {
         });
     };
     let written = write_file(file, |out| write_entries(args.json, out, entries, &bar))?;
-    let noun = if written == 1 { "entry" } else { "entries" };
+    let entries = counted(written, "entry", "entries");
     let name = file.display().to_string();
     let json = json!({ "entries": written, "file": name });
     let output = OutputArgs { json: args.json };
-    output.print(&json, |out| writeln!(out, "{written} {noun} in {name}"))
+    output.print(&json, |out| writeln!(out, "{entries} in {name}"))
 }
 
 /// Writes the entries, and returns their number.

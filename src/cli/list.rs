@@ -2,19 +2,14 @@
 
 use std::io::{self, Write};
 
-use serde::Serialize;
-
 use super::{
     selection::SelectionArgs,
     store_location::StoreArgs,
     terminal::output::{OutputArgs, is_terminal, print_to_stdout},
-    time::rfc3339,
+    transfer::export_format::EntryFields,
     waitlist_handle::SelectedEntries,
 };
-use crate::{
-    config::number,
-    waitlist::{Selection, Source},
-};
+use crate::{config::number, waitlist::Selection};
 
 #[derive(clap::Args)]
 #[command(after_help = "Example: landing list --since 7d --limit 20")]
@@ -28,17 +23,6 @@ pub(super) struct ListArgs {
     limit: Option<u64>,
     #[command(flatten)]
     output: OutputArgs,
-}
-
-/// Unlike a line of `export --format jsonl`, the time comes first. Scripts may rely on either order.
-#[derive(Serialize)]
-struct ListedEntry<'a> {
-    joined_at: String,
-    email: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    source: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    confirmed_at: Option<String>,
 }
 
 /// Width of the addresses in the table, in characters. Longer ones move the next columns to the right.
@@ -67,12 +51,7 @@ pub(super) fn run(args: &ListArgs) -> anyhow::Result<()> {
         }
         for entry in entries.take(limit) {
             let entry = entry.map_err(io::Error::other)?;
-            let entry = ListedEntry {
-                joined_at: rfc3339(entry.joined_at),
-                email: entry.email.as_typed(),
-                source: entry.source.as_ref().map(Source::as_str),
-                confirmed_at: entry.confirmed_at.map(rfc3339),
-            };
+            let entry = EntryFields::from(&entry);
             if args.output.json {
                 serde_json::to_writer(&mut *out, &entry)?;
                 writeln!(out)?;
@@ -86,7 +65,7 @@ pub(super) fn run(args: &ListArgs) -> anyhow::Result<()> {
     })
 }
 
-impl ListedEntry<'_> {
+impl EntryFields<'_> {
     fn write_table_row(&self, out: &mut dyn Write) -> io::Result<()> {
         let Self {
             joined_at,

@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::{
     delivery_counts::{DeliveryCounts, ShownDelivery},
     store_location::StoreArgs,
-    terminal::output::OutputArgs,
+    terminal::output::{OutputArgs, counted},
     time::rfc3339,
     waitlist_handle::WaitlistHandle,
 };
@@ -129,12 +129,8 @@ impl ListedMessage {
             unsubscribed,
         } = self;
         writeln!(out, "{id}  {begun_at}  {subject:?}")?;
-        let people = if *recipients == 1 {
-            "recipient"
-        } else {
-            "recipients"
-        };
-        writeln!(out, "  {recipients} {people}: {}", counts.describe())?;
+        let recipients = counted(*recipients, "recipient", "recipients");
+        writeln!(out, "  {recipients}: {}", counts.describe())?;
         match unsubscribed {
             0 => Ok(()),
             1 => writeln!(out, "  1 has unsubscribed since"),

@@ -32,7 +32,7 @@ pub(super) struct StatsArgs {
     output: OutputArgs,
 }
 
-/// What is printed below the totals.
+/// The interval of the chart, or the sources alone.
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 enum StatsKind {
     Day,

@@ -19,7 +19,9 @@ use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    address::parse_new_address, link_check::check_link_of_nobody, terminal::output::OutputArgs,
+    address::parse_new_address,
+    link_check::check_link_of_nobody,
+    terminal::output::{OutputArgs, counted},
 };
 use crate::{
     config::{MailOptions, MailSettings, Origin, parse_product_name},
@@ -271,9 +273,8 @@ fn finish(report: &Report, output: &OutputArgs) -> anyhow::Result<()> {
         Ok(())
     })?;
     let problems = report.findings.iter().filter(|it| !it.ok).count();
-    match problems {
+    match problems as u64 {
         0 => Ok(()),
-        1 => bail!("1 problem, see above"),
-        _ => bail!("{problems} problems, see above"),
+        count => bail!("{}, see above", counted(count, "problem", "problems")),
     }
 }

@@ -24,7 +24,7 @@ use crate::waitlist::Selection;
 /// it, with one bar per year.
 const BARS_MAX: usize = 31;
 
-/// What is counted of the selected people.
+/// The numbers of the selected people.
 #[derive(Serialize)]
 pub(super) struct Numbers {
     #[serde(flatten)]

@@ -9,7 +9,7 @@ use super::{
     output_file::write_file,
     selection::SelectionArgs,
     store_location::StoreArgs,
-    terminal::output::{is_stdout_name, print_all_to_stdout, print_to_stdout},
+    terminal::output::{counted, is_stdout_name, print_all_to_stdout, print_to_stdout},
 };
 use crate::copy;
 
@@ -44,7 +44,6 @@ pub(super) fn run(args: &ReportArgs) -> anyhow::Result<()> {
         return print_all_to_stdout(|out| out.write_all(page.as_bytes()));
     };
     write_file(file, |out| out.write_all(page.as_bytes()))?;
-    let (people, name) = (numbers.total.people, file.display());
-    let noun = if people == 1 { "entry" } else { "entries" };
-    print_to_stdout(|out| writeln!(out, "{people} {noun} in {name}"))
+    let entries = counted(numbers.total.people, "entry", "entries");
+    print_to_stdout(|out| writeln!(out, "{entries} in {}", file.display()))
 }

@@ -3,7 +3,7 @@
 use anyhow::bail;
 use serde_json::{Value, json};
 
-use crate::cli::waitlist_handle::WaitlistHandle;
+use crate::cli::{terminal::output::counted, waitlist_handle::WaitlistHandle};
 use crate::exit::print_stderr;
 use crate::waitlist::{
     AddressHash, Delivery, DeliveryStart, DeliveryState, DeliveryStatus, Email, MessageId,
@@ -166,12 +166,8 @@ impl Plan {
     /// Describes the recipients, such as `100 of 5000 people`.
     pub(super) fn describe(&self) -> String {
         let count = self.people().count();
-        let people = if self.selected == 1 {
-            "person"
-        } else {
-            "people"
-        };
-        format!("{count} of {} {people}", self.selected)
+        let selected = counted(self.selected, "person", "people");
+        format!("{count} of {selected}")
     }
 
     /// Says why nobody gets the message.

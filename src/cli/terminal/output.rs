@@ -36,7 +36,7 @@ impl OutputArgs {
         self.print_list([value], human)
     }
 
-    /// Prints each of `values` as JSON on a line of its own, or the text that `human` writes.
+    /// Prints `values` as JSON, one on each line, or the text that `human` writes.
     pub(crate) fn print_list<V: Serialize>(
         &self,
         values: impl IntoIterator<Item = V>,
@@ -80,6 +80,11 @@ pub(crate) fn write_error(target: &str, error: io::Error) -> anyhow::Error {
         return error.into();
     }
     anyhow::anyhow!("cannot write {target}: {error}; fix the cause, or write the output elsewhere")
+}
+
+/// Writes a number with its noun: `1 entry`, `2 entries`.
+pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 /// Returns whether standard output is a terminal.

@@ -16,16 +16,26 @@ use crate::{
 /// Starts a CSV file, because spreadsheets recognize UTF-8 by it.
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 
-/// An entry in JSON. `ListedEntry` of `list` has these fields and more, in another order. Scripts may rely on either
-/// order.
+/// A person as `list` and `export` print them. In JSON, unknown fields are absent.
 #[derive(Serialize)]
-struct JsonLine<'a> {
-    email: &'a str,
-    joined_at: &'a str,
+pub(crate) struct EntryFields<'a> {
+    pub(crate) email: &'a str,
+    pub(crate) joined_at: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    source: Option<&'a str>,
+    pub(crate) source: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    confirmed_at: Option<&'a str>,
+    pub(crate) confirmed_at: Option<String>,
+}
+
+impl<'a> From<&'a WaitlistEntry> for EntryFields<'a> {
+    fn from(entry: &'a WaitlistEntry) -> Self {
+        Self {
+            email: entry.email.as_typed(),
+            joined_at: rfc3339(entry.joined_at),
+            source: entry.source.as_ref().map(Source::as_str),
+            confirmed_at: entry.confirmed_at.map(rfc3339),
+        }
+    }
 }
 
 /// Writes entries.
@@ -49,28 +59,20 @@ impl<W: Write> ExportWriter<W> {
     }
 
     pub(crate) fn write(&mut self, entry: &WaitlistEntry) -> io::Result<()> {
-        let (email, joined_at) = (entry.email.as_typed(), &*rfc3339(entry.joined_at));
-        let source = entry.source.as_ref().map(Source::as_str);
-        let confirmed_at = entry.confirmed_at.map(rfc3339);
-        let confirmed_at = confirmed_at.as_deref();
+        let fields = EntryFields::from(entry);
         self.entries += 1;
         if self.json {
-            let line = JsonLine {
-                email,
-                joined_at,
-                source,
-                confirmed_at,
-            };
-            serde_json::to_writer(&mut self.out, &line)?;
+            serde_json::to_writer(&mut self.out, &fields)?;
             return self.out.write_all(b"\n");
         }
         // No quoting is needed: `Email::parse` and `Source::parse` reject commas, quotation marks and line breaks.
         writeln!(
             self.out,
-            "{},{joined_at},{},{}",
-            escape_formula(email),
-            escape_formula(source.unwrap_or_default()),
-            confirmed_at.unwrap_or_default(),
+            "{},{},{},{}",
+            escape_formula(fields.email),
+            fields.joined_at,
+            escape_formula(fields.source.unwrap_or_default()),
+            fields.confirmed_at.unwrap_or_default(),
         )
     }
 

@@ -39,9 +39,9 @@ fn list_prints_the_source_and_the_confirmation_last() {
         );
         assert_eq!(
             cli.stdout(&["list", "--json"]),
-            "{\"joined_at\":\"2026-11-02T08:00:00.000Z\",\"email\":\"bob@example.com\",\"source\":\"hn\",\
+            "{\"email\":\"bob@example.com\",\"joined_at\":\"2026-11-02T08:00:00.000Z\",\"source\":\"hn\",\
              \"confirmed_at\":\"2026-11-02T08:01:00.250Z\"}\n\
-             {\"joined_at\":\"2026-11-01T08:00:00.000Z\",\"email\":\"ann@example.com\"}\n"
+             {\"email\":\"ann@example.com\",\"joined_at\":\"2026-11-01T08:00:00.000Z\"}\n"
         );
     }
 }

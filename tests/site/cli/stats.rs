@@ -17,7 +17,7 @@ use crate::mail::smtp_server::SmtpServer;
 const HOUR: Duration = Duration::from_secs(60 * 60);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Returns a person for each number of hours, who joined that long and half an hour ago.
+/// Returns people who joined these numbers of hours and half an hour ago.
 fn joined(hours: &[u32]) -> Vec<WaitlistEntry> {
     let hours = hours.iter().enumerate();
     // The half hour leaves the test time to run.
