@@ -1,6 +1,6 @@
 //! `landing add`.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{addresses, all_stores, stderr, stdout, without_server};
 
@@ -22,19 +22,12 @@ fn adds_people_and_says_who_is_not_added() {
              bob@example.com left this list and is not added; only the person can join again, on the page\n"
         );
         assert_eq!(stderr(&result), "landing: 1 person was not added\n");
-        let result = cli
-            .run(&["add", "--json", "ann@example.com", "cyd@example.com"])
-            .success();
-        let lines: Vec<Value> = stdout(&result)
-            .lines()
-            .map(|line| serde_json::from_str(line).expect("JSON"))
-            .collect();
         assert_eq!(
-            lines,
-            [
-                json!({ "email": "ann@example.com", "outcome": "already_listed" }),
-                json!({ "email": "cyd@example.com", "outcome": "added" }),
-            ]
+            cli.json_lines(&["add", "ann@example.com", "cyd@example.com"]),
+            json!([
+                { "email": "ann@example.com", "outcome": "already_listed" },
+                { "email": "cyd@example.com", "outcome": "added" },
+            ])
         );
         assert_eq!(addresses(&cli), ["ann@example.com", "cyd@example.com"]);
     }

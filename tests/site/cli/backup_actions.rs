@@ -26,10 +26,17 @@ fn bytes(text: impl Into<String>) -> Vec<u8> {
     text.into().into_bytes()
 }
 
+/// Writes lines, each with its line break.
+fn lines<L: AsRef<str>>(lines: impl IntoIterator<Item = L>) -> Vec<u8> {
+    let lines = lines.into_iter();
+    lines
+        .flat_map(|line| bytes(line.as_ref().to_owned() + "\n"))
+        .collect()
+}
+
 /// Writes each line again.
 fn map_lines(backup: &str, change: impl FnMut(&str) -> String) -> Vec<u8> {
-    let lines: Vec<_> = backup.lines().map(change).collect();
-    bytes(lines.join("\n") + "\n")
+    lines(backup.lines().map(change))
 }
 
 /// Writes each line again as another program prints JSON.
@@ -143,34 +150,24 @@ const ACTIONS: [(&str, Action); 46] = [
         bytes(it.replace("T08:00:00.000Z", "T09:00:00.000+01:00"))
     }),
     ("sort the lines", |it| {
-        let mut lines: Vec<_> = it.lines().collect();
-        lines.sort_unstable();
-        bytes(lines.join("\n") + "\n")
+        let mut sorted: Vec<_> = it.lines().collect();
+        sorted.sort_unstable();
+        lines(sorted)
     }),
-    ("reverse the lines", |it| {
-        bytes(it.lines().rev().collect::<Vec<_>>().join("\n") + "\n")
-    }),
+    ("reverse the lines", |it| lines(it.lines().rev())),
     // People.
     ("append another backup", |it| bytes(it.repeat(2))),
-    ("keep the first lines", |it| {
-        bytes(it.lines().take(10).collect::<Vec<_>>().join("\n") + "\n")
-    }),
-    ("keep the last lines", |it| {
-        bytes(it.lines().skip(10).collect::<Vec<_>>().join("\n") + "\n")
-    }),
+    ("keep the first lines", |it| lines(it.lines().take(10))),
+    ("keep the last lines", |it| lines(it.lines().skip(10))),
     ("keep the people only", |it| {
-        let people = it.lines().filter(|line| line.contains("\"person\""));
-        bytes(people.collect::<Vec<_>>().join("\n") + "\n")
+        lines(it.lines().filter(|line| line.contains("\"person\"")))
     }),
     (
         "keep the people between the first line and the last",
         |it| {
-            let people = it.lines().filter(|line| {
-                ["\"person\"", "\"backup\"", "\"end\""]
-                    .iter()
-                    .any(|kind| line.contains(kind))
-            });
-            bytes(people.collect::<Vec<_>>().join("\n") + "\n")
+            let kinds = ["\"person\"", "\"backup\"", "\"end\""];
+            let is_kept = |line: &&str| kinds.iter().any(|kind| line.contains(kind));
+            lines(it.lines().filter(is_kept))
         },
     ),
     ("erase a person", |it| {
@@ -235,15 +232,15 @@ fn changed_backup_is_rejected_as_a_whole() {
 fn backup_with_a_line_missing_doubled_or_moved_is_rejected() {
     let cli = without_server();
     let backup = everything();
-    let lines: Vec<_> = backup.lines().collect();
+    let written: Vec<_> = backup.lines().collect();
     for kind in KINDS {
         let start = format!("{{\"{kind}\":");
-        let at = lines.iter().rposition(|line| line.starts_with(&start));
+        let at = written.iter().rposition(|line| line.starts_with(&start));
         let at = at.unwrap_or_else(|| panic!("no {kind}"));
         let with = |edit: &dyn Fn(&mut Vec<&str>)| {
-            let mut lines = lines.clone();
-            edit(&mut lines);
-            bytes(lines.join("\n") + "\n")
+            let mut edited = written.clone();
+            edit(&mut edited);
+            lines(edited)
         };
         for (what, changed) in [
             (

@@ -50,14 +50,6 @@ fn erased_addresses_are_gone_from_the_files_and_the_list_is_unchanged() {
     }
 }
 
-#[test]
-fn reports_a_missing_list() {
-    let cli = super::without_server();
-    let error = stderr(&cli.run(&["compact"]).code(1));
-    assert!(error.contains("there is no waitlist in"), "{error}");
-    assert!(!cli.file("data").exists());
-}
-
 #[cfg(target_os = "linux")]
 #[test]
 fn compactions_leave_no_file_descriptors_open() {

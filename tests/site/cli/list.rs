@@ -1,180 +1,99 @@
 //! `landing count` and `landing list`.
 
-use super::{all_stores, rfc3339, with_three_people, without_server};
+use std::time::{Duration, SystemTime};
+
+use super::{all_stores, rfc3339, stderr, stdout, with_three_people, without_server};
 
 #[test]
-fn count_prints_the_number() {
-    for cli in with_three_people() {
-        assert_eq!(cli.stdout(&["count"]), "3\n");
-        assert_eq!(cli.stdout(&["count", "--json"]), "{\"count\":3}\n");
-    }
-}
-
-#[test]
-fn list_prints_tab_separated_lines_newest_first() {
-    for cli in with_three_people() {
-        assert_eq!(
-            cli.stdout(&["list"]),
-            "2026-11-03T08:00:00.000Z\tcyd@example.com\n\
-             2026-11-02T08:00:00.250Z\tBob@Example.com\n\
-             2026-11-01T08:00:00.000Z\tann@example.com\n"
-        );
-        assert_eq!(
-            cli.stdout(&["list", "--json", "--limit", "1"]),
-            "{\"joined_at\":\"2026-11-03T08:00:00.000Z\",\"email\":\"cyd@example.com\"}\n"
-        );
-    }
-}
-
-#[test]
-fn list_filters_by_time_and_limit() {
-    for cli in with_three_people() {
-        let chosen = |args: &[&str]| {
-            let lines = cli.stdout(&[&["list"], args].concat());
-            let names = lines
-                .lines()
-                .filter_map(|line| line.split(['\t', '@']).nth(1));
-            names.collect::<Vec<_>>().join(" ")
-        };
-        assert_eq!(chosen(&["--limit", "2"]), "cyd Bob");
-        assert_eq!(chosen(&["--limit", "0"]), "");
-        assert_eq!(chosen(&["--since", "2026-11-02"]), "cyd Bob");
-        assert_eq!(chosen(&["--until", "2026-11-02T08:00:00.250Z"]), "ann");
-        assert_eq!(chosen(&["--until", "2026-11-02T10:00:01+02:00"]), "Bob ann");
-        assert_eq!(
-            chosen(&["--since", "2026-11-02", "--until", "2026-11-03"]),
-            "Bob"
-        );
-        // Times relative to now.
-        let days = |days: u64| {
-            let time = std::time::SystemTime::now() - std::time::Duration::from_secs(days * 86_400);
-            rfc3339(time)
-        };
-        let recent = format!("email,joined_at\ndee@example.com,{}\n", days(3));
-        cli.run_with_input(&["import"], recent).success();
-        assert_eq!(chosen(&["--since", "4d", "--until", "2 days"]), "dee");
-        assert_eq!(chosen(&["--since", "71h"]), "");
-        assert_eq!(chosen(&["--since", "1w", "--limit", "1"]), "dee");
-    }
-}
-
-#[test]
-fn invalid_time_error_shows_the_expected_format() {
+fn every_command_selects_by_time_domain_source_and_confirmation() {
+    let three_days_ago = SystemTime::now() - Duration::from_secs(3 * 86_400);
+    let people = format!(
+        "email,joined_at,source,confirmed_at\n\
+         ann@example.com,2026-11-01T08:00:00Z,,2026-11-01T09:00:00Z\n\
+         bob@EXAMPLE.com,2026-11-02T08:00:00.250Z,hn,\n\
+         cyd@sub.example.com,2026-11-03T08:00:00Z,,\n\
+         dan@bücher.example,2026-11-04T08:00:00Z,ads,\n\
+         eve@people.example,{},hn,\n",
+        rfc3339(three_days_ago)
+    );
     for cli in all_stores() {
-        let stderr = super::stderr(&cli.run(&["list", "--since", "yesterday"]).code(2));
+        cli.run_with_input(&["import"], &*people).success();
+        for (selection, expected) in [
+            (
+                &["--since", "2026-11-02", "--until", "2026-11-04"][..],
+                "bob cyd",
+            ),
+            (&["--until", "2026-11-02T08:00:00.250Z"], "ann"),
+            (&["--until", "2026-11-02T10:00:01+02:00"], "ann bob"),
+            (&["--since", "4d", "--until", "2 days"], "eve"),
+            (&["--since", "71h"], ""),
+            (&["--domain", "example.com"], "ann bob"),
+            (&["--domain", "@BÜCHER.example"], "dan"),
+            (&["--domain", "com"], ""),
+            (&["--domain", "example.com", "--since", "2026-11-02"], "bob"),
+            (&["--source", " HN "], "bob eve"),
+            (&["--source", "h"], ""),
+            (&["--confirmed"], "ann"),
+            (&["--unconfirmed", "--domain", "example.com"], "bob"),
+        ] {
+            let run = |command| cli.run(&[&[command], selection].concat()).success();
+            let names = |lines: &str| {
+                let addresses = lines.lines().filter_map(|line| line.split_once('@'));
+                let names =
+                    addresses.map(|(before, _)| before.rsplit('\t').next().expect("a part"));
+                names.map(str::to_owned).collect::<Vec<_>>()
+            };
+            let expected: Vec<_> = expected.split_whitespace().collect();
+            let mut listed = names(&stdout(&run("list")));
+            listed.reverse();
+            assert_eq!(listed, expected, "{selection:?}");
+            assert_eq!(names(&stdout(&run("export"))), expected, "{selection:?}");
+            assert_eq!(stdout(&run("count")), format!("{}\n", expected.len()));
+            let stats = cli.json(&[&["stats"], selection].concat());
+            assert_eq!(stats["people"], expected.len(), "{selection:?}");
+            // The source may be misspelt.
+            let note = "`landing stats --by source` lists the sources";
+            let is_noted = expected.is_empty() && selection.contains(&"--source");
+            for command in ["list", "export", "count"] {
+                assert_eq!(
+                    stderr(&run(command)).contains(note),
+                    is_noted,
+                    "{selection:?}"
+                );
+            }
+        }
+        let newest = cli.stdout(&["list", "--limit", "1"]);
         assert!(
-            stderr.contains("write a time as 2026-11-21T08:00:00Z"),
-            "{stderr}"
+            newest.contains("eve@") && newest.lines().count() == 1,
+            "{newest}"
         );
+        assert_eq!(cli.stdout(&["list", "--limit", "0"]), "");
     }
 }
 
+/// A list may end early, as in `landing list | head`. An export without its end is useless.
 #[test]
-fn rejects_a_time_with_a_zone_name() {
-    let cli = without_server();
-    for option in ["--since", "--until"] {
-        // In UTC, this time is after the last supported one.
-        cli.run(&["list", option, "9999-12-30T21:00:00-05:00"])
-            .code(2);
-        let time = "2026-11-01T08:00:00[Europe/Berlin]";
-        let stderr = super::stderr(&cli.run(&["list", option, time]).code(2));
-        assert!(stderr.contains("zones in brackets"), "{stderr}");
-        assert!(stderr.contains("2026-11-21T08:00:00+01:00"), "{stderr}");
-    }
-}
-
-#[test]
-fn list_succeeds_when_the_reader_stops_early() {
+fn reader_that_stops_early_is_an_error_of_export_only() {
+    let newest = "2023-11-15T03:46:39.000Z\tperson19999@example.com\n";
+    let header = "\u{feff}email,joined_at,source,confirmed_at\n";
     for cli in all_stores() {
         cli.run_with_input(&["import"], super::people_csv(20_000))
             .success();
-        let program = env!("CARGO_BIN_EXE_landing");
-        let shell = format!("set -o pipefail; '{program}' list | head -n 1");
-        let output = cli.command_for("bash").args(["-c", &shell]).output();
-        let output = output.expect("a shell");
-        assert!(
-            output.status.success() && output.stderr.is_empty(),
-            "{output:?}"
-        );
-        assert_eq!(
-            output.stdout,
-            b"2023-11-15T03:46:39.000Z\tperson19999@example.com\n"
-        );
-    }
-}
-
-/// `script` of util-linux runs the command on a terminal.
-#[cfg(target_os = "linux")]
-#[test]
-fn list_prints_a_table_on_a_terminal() {
-    for cli in with_three_people() {
-        let shown = cli.shown_on_terminal("list --limit 1").replace('\r', "");
-        let (location, table) = shown.split_once('\n').expect("two parts");
-        // Nothing on the command line names the list.
-        let expected = match &cli.database {
-            Some(_) => "landing: the waitlist in postgres://".to_owned(),
-            None => format!("landing: the waitlist in {}", cli.file("data").display()),
-        };
-        assert!(location.starts_with(&expected), "{location}");
-        assert_eq!(
-            table,
-            "JOINED AT                 EMAIL                             SOURCE            CONFIRMED AT\n\
-             2026-11-03T08:00:00.000Z  cyd@example.com\n"
-        );
-    }
-}
-
-/// Scripts and `--store` get no line that names the list.
-#[cfg(target_os = "linux")]
-#[test]
-fn explicit_store_is_not_repeated() {
-    let cli = without_server().with_three_people();
-    assert_eq!(cli.shown_on_terminal("count --store data"), "3\r\n");
-}
-
-#[test]
-fn selects_by_domain() {
-    for cli in all_stores() {
-        let people = "email,joined_at\nann@example.com,2026-11-01\nbob@EXAMPLE.com,2026-11-02\n\
-                      cyd@sub.example.com,2026-11-03\ndan@bücher.example,2026-11-04\n";
-        cli.run_with_input(&["import"], people).success();
-        let count = |args: &[&str]| cli.stdout(&[&["count"], args].concat());
-        assert_eq!(count(&["--domain", "example.com"]), "2\n");
-        assert_eq!(count(&["--domain", "@BÜCHER.example"]), "1\n");
-        assert_eq!(count(&["--domain", "com"]), "0\n");
-        assert_eq!(
-            count(&["--domain", "example.com", "--since", "2026-11-02"]),
-            "1\n"
-        );
-        assert_eq!(count(&["--until", "2026-11-03"]), "2\n");
-        let listed = cli.stdout(&["list", "--domain", "example.com"]);
-        assert_eq!(
-            listed,
-            "2026-11-02T00:00:00.000Z\tbob@EXAMPLE.com\n2026-11-01T00:00:00.000Z\tann@example.com\n"
-        );
-        let exported = cli.stdout(&["export", "--domain", "sub.example.com"]);
-        assert!(
-            exported.contains("cyd@") && exported.lines().count() == 2,
-            "{exported}"
-        );
-        assert_eq!(cli.json(&["stats", "--domain", "example.com"])["people"], 2);
-        assert_eq!(cli.json(&["stats", "--since", "2026-11-03"])["people"], 2);
-        let error = super::stderr(&cli.run(&["list", "--domain", "no domain"]).code(2));
-        assert!(error.contains("is not a domain"), "{error}");
-    }
-}
-
-#[test]
-fn period_that_ends_before_it_begins_is_an_error() {
-    let cli = without_server().with_three_people();
-    for command in ["list", "count", "stats", "report", "export"] {
-        let period = ["--since", "2026-11-02", "--until", "2026-11-01"];
-        let result = cli.run(&[&[command], &period[..]].concat()).code(1);
-        let error = super::stderr(&result);
-        assert!(
-            error.contains("an earlier --since or a later --until"),
-            "{error}"
-        );
+        for (command, first, code) in [("list", newest, 0), ("export", header, 1)] {
+            let program = env!("CARGO_BIN_EXE_landing");
+            let shell = format!("set -o pipefail; '{program}' {command} | head -n 1");
+            let output = cli.command_for("bash").args(["-c", &shell]).output();
+            let output = output.expect("a shell");
+            assert_eq!(output.status.code(), Some(code), "{output:?}");
+            assert_eq!(String::from_utf8_lossy(&output.stdout), first);
+            let error = String::from_utf8_lossy(&output.stderr);
+            let is_named = error.contains("cannot write standard output: Broken pipe");
+            assert_eq!(
+                (is_named, error.is_empty()),
+                (code == 1, code == 0),
+                "{error}"
+            );
+        }
     }
 }
 
@@ -183,18 +102,81 @@ fn period_that_ends_before_it_begins_is_an_error() {
 fn long_commands_show_progress_on_a_terminal() {
     for cli in all_stores() {
         cli.write("people.csv", super::people_csv(20_000));
-        for (args, what) in [
-            ("import people.csv", "reading"),
-            ("export -o list.csv", "writing"),
-            ("check", "reading"),
-            ("stats", "reading"),
-            ("report -o report.html", "reading"),
+        for (args, what, progress) in [
+            ("import people.csv", "reading", " %"),
+            ("export -o list.csv", "writing", "% of 20,000, "),
+            // The last 5,000 of them.
+            (
+                "export --since 2023-11-15T02:23:20Z -o list.csv",
+                "5000 entries in list.csv",
+                "% of 5,000, ",
+            ),
+            ("check", "reading", " %"),
+            ("stats", "reading", " %"),
+            ("report -o report.html", "reading", " %"),
         ] {
             let shown = cli.shown_on_terminal(args);
             assert!(
-                shown.contains(what) && shown.contains(" %"),
+                shown.contains(what) && shown.contains(progress),
                 "{args}: {shown}"
             );
+        }
+    }
+}
+
+/// Scripts and `--store` get no line that names the list.
+#[cfg(target_os = "linux")]
+#[test]
+fn names_the_list_on_a_terminal_unless_the_owner_does() {
+    for cli in with_three_people() {
+        let shown = cli.shown_on_terminal("count").replace('\r', "");
+        let (location, count) = shown.split_once('\n').expect("two lines");
+        let expected = match &cli.database {
+            Some(_) => "landing: the waitlist in postgres://".to_owned(),
+            None => format!("landing: the waitlist in {}", cli.file("data").display()),
+        };
+        assert!(location.starts_with(&expected), "{location}");
+        assert_eq!(count, "3\n");
+    }
+    let cli = without_server().with_three_people();
+    assert_eq!(cli.shown_on_terminal("count --store data"), "3\r\n");
+}
+
+#[test]
+fn invalid_selections_say_what_is_valid() {
+    let cli = without_server().with_three_people();
+    let source = "a source has only letters (a-z), digits, dots, hyphens and underscores";
+    for command in ["list", "count", "stats", "report", "export"] {
+        for (args, code, expected) in [
+            (
+                &["--since", "yesterday"][..],
+                2,
+                "write a time as 2026-11-21T08:00:00Z",
+            ),
+            // In UTC, this time is after the last supported one.
+            (
+                &["--until", "9999-12-30T21:00:00-05:00"],
+                2,
+                "write a time as",
+            ),
+            (
+                &["--since", "2026-11-01T08:00:00[Europe/Berlin]"],
+                2,
+                "zones in brackets are not supported; write the offset, as in 2026-11-21T08:00:00+01:00",
+            ),
+            (
+                &["--since", "2026-11-02", "--until", "2026-11-01"],
+                1,
+                "--since 2026-11-02T00:00:00.000Z is not before --until 2026-11-01T00:00:00.000Z; choose an earlier \
+                 --since or a later --until",
+            ),
+            (&["--domain", "no domain"], 2, "is not a domain"),
+            (&["--source", ""], 2, source),
+            (&["--source", "a/b"], 2, source),
+            (&["--source", "b\u{fc}cher"], 2, source),
+        ] {
+            let error = stderr(&cli.run(&[&[command], args].concat()).code(code));
+            assert!(error.contains(expected), "{command} {args:?}: {error}");
         }
     }
 }
@@ -202,15 +184,23 @@ fn long_commands_show_progress_on_a_terminal() {
 #[test]
 fn reports_a_missing_list_and_creates_none() {
     let cli = without_server();
-    for command in ["count", "list", "export", "stats", "report", "check"] {
-        let stderr = super::stderr(&cli.run(&[command]).code(1));
+    for command in [
+        &["count"][..],
+        &["list"],
+        &["export"],
+        &["stats"],
+        &["report"],
+        &["check"],
+        &["compact"],
+        &["erase", "ann@example.com"],
+    ] {
+        let result = cli.run(&[command, &["--store", "elsewhere"]].concat());
         let expected = format!(
             "landing: there is no waitlist in {}; choose its location with --store, or create it with `landing serve` \
              or `landing import`\n",
-            cli.file("data").display()
+            cli.file("elsewhere").display()
         );
-        assert_eq!(stderr, expected, "{command}");
+        assert_eq!(stderr(&result.code(1)), expected, "{command:?}");
     }
-    cli.run(&["erase", "ann@example.com"]).code(1);
     assert!(cli.file_names().is_empty());
 }

@@ -294,70 +294,34 @@ fn errors_of_a_message_name_the_file_and_the_line() {
 fn settings_that_are_missing_are_named() {
     let cli = without_server().with_three_people();
     cli.write("launch.md", MESSAGE);
+    let of_smtp = |url| ["--smtp", url, "--mail-from", "a@b.test"];
     for (args, part) in [
+        (&[][..], "no mail server is set; set it with --smtp"),
+        (&["--smtp", "smtp://127.0.0.1:1"], "no sender is set"),
         (
-            vec!["send", "launch.md", "--all"],
-            "no mail server is set; set it with --smtp",
-        ),
-        (
-            vec!["send", "launch.md", "--all", "--smtp", "smtp://127.0.0.1:1"],
-            "no sender is set",
-        ),
-        (
-            vec![
-                "send",
-                "launch.md",
-                "--all",
-                "--smtp",
-                "http://user:secret@x",
-            ],
+            &of_smtp("http://user:secret@x"),
             "--smtp (LANDING_SMTP): the URL must start with smtps:// or smtp://",
         ),
         (
-            vec![
-                "send",
-                "launch.md",
-                "--all",
-                "--smtp",
-                "smtp://user@x",
-                "--mail-from",
-                "a@b.test",
-            ],
+            &of_smtp("smtp://user@x"),
             "the URL has only one of user and password",
         ),
         (
-            vec![
-                "send",
-                "launch.md",
-                "--all",
-                "--smtp",
-                "smtp://x",
-                "--mail-from",
-                "nobody",
-            ],
+            &["--smtp", "smtp://x", "--mail-from", "nobody"],
             "--mail-from (LANDING_MAIL_FROM): expected a name and an address",
         ),
         (
-            vec![
-                "send",
-                "launch.md",
-                "--all",
-                "--smtp",
-                "smtp://x",
-                "--mail-from",
-                "a@b.test",
-            ],
+            &of_smtp("smtp://x"),
             "the public URL of the site is not set",
         ),
-        (
-            vec!["send", "nothing.md", "--all"],
-            "cannot read nothing.md",
-        ),
     ] {
+        let args = [&["send", "launch.md", "--all"], args].concat();
         let err = stderr(&cli.run(&args).failure());
         assert!(err.contains(part), "{part}: {err}");
         assert!(!err.contains("secret"), "{err}");
     }
+    let err = stderr(&cli.run(&["send", "nothing.md", "--all"]).failure());
+    assert!(err.contains("cannot read nothing.md"), "{err}");
     cli.run(&["send", "launch.md"]).code(2);
     cli.run(&["send", "launch.md", "--all", "--next", "3"])
         .code(2);

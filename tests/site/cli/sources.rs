@@ -1,14 +1,11 @@
-//! The sources of sign-ups in `list`, `show`, `count` and `export`, and the options that select them.
+//! The sources and the confirmations of people in `list` and `show`.
 
 use std::time::{Duration, UNIX_EPOCH};
 
 use landing::waitlist::WaitlistEntry;
 use serde_json::json;
 
-use super::{
-    entries::{all_stores_with, from_source, joined_ago, without_server_with},
-    stderr, without_server,
-};
+use super::entries::{all_stores_with, from_source, joined_ago, without_server_with};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -80,50 +77,5 @@ fn show_prints_the_source_and_the_confirmation() {
                 "messages": [],
             })
         );
-    }
-}
-
-#[test]
-fn selects_by_source() {
-    for cli in all_stores_with(&two_people()) {
-        for (source, count) in [("hn", 1), (" HN ", 1), ("h", 0)] {
-            let selected = ["--source", source];
-            let stdout = |command| {
-                let output = cli.run(&[&[command][..], &selected].concat()).success();
-                super::stdout(&output)
-            };
-            assert_eq!(stdout("count"), format!("{count}\n"));
-            assert_eq!(stdout("list").lines().count(), count);
-            let exported = stdout("export");
-            assert_eq!(
-                exported.contains("bob@example.com"),
-                count == 1,
-                "{exported}"
-            );
-            assert!(!exported.contains("ann@example.com"), "{exported}");
-            for command in ["count", "list", "export"] {
-                // The source may be misspelt.
-                let message = stderr(&cli.run(&[command, "--source", source]).success());
-                let is_noted = message.contains("`landing stats --by source` lists the sources");
-                assert_eq!(is_noted, count == 0, "{command}: {message}");
-            }
-            let stats = cli.json(&[&["stats"][..], &selected].concat());
-            assert_eq!(
-                (&stats["people"], &stats["no_source"]["people"]),
-                (&json!(count), &json!(0))
-            );
-        }
-    }
-}
-
-#[test]
-fn invalid_source_error_says_what_a_source_has() {
-    let cli = without_server();
-    for command in ["list", "count", "export", "stats", "report"] {
-        for source in ["", "a/b", "b\u{fc}cher"] {
-            let error = stderr(&cli.run(&[command, "--source", source]).code(2));
-            let expected = "a source has only letters (a-z), digits, dots, hyphens and underscores";
-            assert!(error.contains(expected), "{error}");
-        }
     }
 }

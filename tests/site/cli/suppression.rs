@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{TestCli, addresses, all_stores, stderr, stdout, with_three_people};
+use super::{TestCli, addresses, stderr, stdout, with_three_people};
 
 /// Imports a file of one person, and returns the report.
 fn import(cli: &TestCli, typed: &str) -> String {
@@ -157,15 +157,5 @@ fn erase_reads_an_export() {
             let result = cli.run_with_input(&erase, export).success();
             assert_eq!(stdout(&result).lines().count(), 3);
         }
-    }
-}
-
-#[test]
-fn new_lists_have_no_suppressions() {
-    for cli in all_stores() {
-        import(&cli, "ann@example.com");
-        let check = cli.stdout(&["check"]);
-        assert_eq!(check, "1 on the list, no faults\n");
-        assert_eq!(cli.json(&["check"])["suppressed"], 0);
     }
 }
