@@ -150,18 +150,8 @@ fn ask_statuses(
         is_guess,
     } in &proposal.statuses
     {
-        let name = quoted(column);
         if *is_guess {
-            let shown = match &values[..] {
-                [any] if any == "*" => "many values".to_owned(),
-                values => {
-                    let shown: Vec<_> = values.iter().map(|it| quoted(it)).collect();
-                    shown.join(", ")
-                }
-            };
-            let question =
-                format!("Column {name} has {shown}. Does it say who wants mail, and who does not?");
-            match terminal.key(&question, "yn")? {
+            match ask_whether_status(terminal, column, values)? {
                 Some('y') => {
                     has_status = true;
                     options.nobody_left = false;
@@ -173,6 +163,7 @@ fn ask_statuses(
                 None => return Ok(None),
             }
         }
+        let name = quoted(column);
         for value in values {
             let shown = match value.as_str() {
                 "*" => "any value".to_owned(),
@@ -199,6 +190,26 @@ fn ask_statuses(
         }
     }
     Ok(Some(()))
+}
+
+/// Asks whether a column says who has left.
+fn ask_whether_status(
+    terminal: &mut Terminal,
+    column: &str,
+    values: &[String],
+) -> io::Result<Option<char>> {
+    let shown = match values {
+        [any] if any == "*" => "many values".to_owned(),
+        values => {
+            let shown: Vec<_> = values.iter().map(|it| quoted(it)).collect();
+            shown.join(", ")
+        }
+    };
+    let question = format!(
+        "Column {} has {shown}. Does it say who wants mail, and who does not?",
+        quoted(column)
+    );
+    terminal.key(&question, "yn")
 }
 
 impl Terminal<'_> {

@@ -185,7 +185,7 @@ fn explain(
 }
 
 fn print_presets(output: &OutputArgs) -> anyhow::Result<()> {
-    output.print(&presets::all(), |out| {
+    output.print_list(presets::all(), |out| {
         for preset in presets::all() {
             writeln!(
                 out,
