@@ -23,7 +23,7 @@ pub(super) struct Moment<'a> {
     /// The slot in which the attempt counts.
     pub(super) slot: i64,
     pub(super) epoch: i64,
-    /// The key of the list in this epoch.
+    /// The key of the list, as it was in this epoch or later. Then no statement takes effect.
     pub(super) list_key: ListKey,
 }
 

@@ -1,5 +1,6 @@
-//! The statements that change the list, and the settings of a connection. Those of the ledger, the suppressions, the
-//! migrations and of reading the list are in `ledger_sql`, `suppression_sql`, `migrations` and `entries`.
+//! The statements about the people on the list and about their count, and the settings of a connection. Those about the
+//! ledger and the suppressions are in `ledger_sql` and `suppression_sql`. Those of the migrations, of a restore and of
+//! reading the whole list are in `migrations`, `restore` and `entries`.
 //!
 //! **Every statement is harmless when it arrives late, or twice.** A statement can hang in a backend or in the network.
 //! It can be repeated on another connection, and run long after another client has changed the list. Two mechanisms
@@ -10,10 +11,10 @@
 //!   its slot has that epoch. An erasure raises the epochs of all slots, which are equal. The slot is compared last, in
 //!   the same transaction and in its newest version, so no erasure can come in between.
 //!
-//! Suppressions rely on the epochs too. A statement that suppresses people takes effect only in its epoch, and raises
-//! all epochs like an erasure. So it never suppresses a person who has signed up again since. The key of the list changes
-//! only when a backup is restored into an empty list, which raises the epoch. An instance reads the key after the epoch, so
-//! it has the key of its epoch or a later one.
+//! Suppressions rely on the epochs too. A statement that suppresses people, or lifts that, takes effect only in its epoch,
+//! and raises all epochs like an erasure. So none of them undoes a later one. The key of the list changes only when a
+//! backup is restored into an empty list, which raises the epoch. A store reads the key after the epoch, so it has the
+//! key of its epoch or a later one, and none of its statements adds a hash under an earlier key.
 //!
 //! So a statement that was sent before an erasure never adds the erased person again, whichever instance sent it and
 //! however long it hung. If the epoch has changed before an instance repeats a sign-up, it only checks whether the
@@ -27,8 +28,7 @@
 //! | `JOIN` | the id of each sign-up, and the epoch |
 //! | `ADD_FACTS` | the id of each fact, and the epoch |
 //! | `ERASE`, `ERASE_UNCONFIRMED` | the ids of the sign-ups |
-//! | `ERASE_AND_SUPPRESS`, `CORRECT`, `LIFT` | the epoch |
-//! | `SUPPRESS` | it suppresses nobody who is on the list when it runs |
+//! | `ERASE_AND_SUPPRESS`, `SUPPRESS`, `LIFT`, `CORRECT` | the epoch, which each of them raises |
 //! | those of `restore` | one transaction, and the list must be empty |
 //! | `GUARD_COUNT`, `CORRECT_COUNT` | the epoch |
 //! | `ADD_MESSAGE` | the id of the message |
@@ -53,8 +53,8 @@ use uuid::Uuid;
 /// PostgreSQL reports the reason.
 pub(super) const STATEMENT_TIMEOUT: Duration = Duration::from_millis(2500);
 
-/// Maximum time that a transaction waits for its instance. Only reading the list is a transaction of several messages,
-/// and its caller may pause for half a minute.
+/// Maximum time that a transaction waits for its instance. Reading the list and a restore are transactions of several
+/// messages. The caller who reads may pause for half a minute. A restore waits for its backup longer, and says so itself.
 const IDLE_IN_TRANSACTION_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Returns the settings of each connection.

@@ -2,8 +2,8 @@
 //! entries too.
 
 /// Like [`ERASE`](super::sql::ERASE), and suppresses the hashes $5. It adds a departure for each person
-/// that it erases: $6 has a new id for each key of $1. It takes effect only in the epoch $4. Late: it divides by
-/// zero, so it does not suppress a person who has signed up again. Twice: the second time it has another epoch.
+/// that it erases: $6 has a new id for each key of $1. It takes effect only in the epoch $4, and raises it. Late or twice:
+/// it divides by zero.
 ///
 /// The suppressions are added after the slots are locked. Then all sign-ups of this epoch are committed, and no
 /// suppression that one of them lifts is mistaken for an existing one.
@@ -36,8 +36,9 @@ pub(super) const ERASE_AND_SUPPRESS: &str = "
         1 / (SELECT count(*) FROM counted WHERE slot = $3)";
 
 /// Suppresses the hashes $2 of those keys $1 that are not listed or await a confirmation, and returns the others. It must
-/// run after [`LOCK_LIST`](super::sql::LOCK_LIST). It raises the epochs like [`ERASE`](super::sql::ERASE), because a sign-up that is on
-/// its way does not see the suppression. Late or twice: it suppresses nobody who is listed then.
+/// run after [`LOCK_LIST`](super::sql::LOCK_LIST). It takes effect only in the epoch $4, and raises it, because a sign-up
+/// that is on its way does not see the suppression. Late or twice: it divides by zero, so it neither undoes a
+/// [`LIFT`] nor adds a hash under an earlier key of the list.
 pub(super) const SUPPRESS: &str = "
     WITH listed AS (
         SELECT key FROM {schema}.waitlist_entries AS entry
@@ -53,6 +54,7 @@ pub(super) const SUPPRESS: &str = "
     ), counted AS (
         UPDATE {schema}.waitlist_count SET
             epoch = greatest(epoch, (SELECT max(epoch) FROM {schema}.waitlist_count)) + 1
+        WHERE epoch = $4
         RETURNING slot, entries, epoch
     )
     SELECT
@@ -61,19 +63,22 @@ pub(super) const SUPPRESS: &str = "
         ARRAY(SELECT key FROM listed),
         1 / (SELECT count(*) FROM counted WHERE slot = $3)";
 
-/// Lifts the suppressions with the hashes $1. Late, after a person was suppressed: slot $2 no longer has the epoch $3, so it
-/// divides by zero like [`JOIN`](super::sql::JOIN).
+/// Lifts the suppressions with the hashes $1. It takes effect only in the epoch $3, and raises it, so that no suppression
+/// that was sent before comes after it. Late or twice: it divides by zero.
 pub(super) const LIFT: &str = "
     WITH lifted AS (
         DELETE FROM {schema}.waitlist_suppressed WHERE hash = ANY($1::bytea[])
     ), counted AS (
-        UPDATE {schema}.waitlist_count SET entries = entries WHERE slot = $2 AND epoch = $3
-        RETURNING entries
+        UPDATE {schema}.waitlist_count SET
+            epoch = greatest(epoch, (SELECT max(epoch) FROM {schema}.waitlist_count)) + 1
+        WHERE epoch = $3
+        RETURNING slot, entries, epoch
     )
     SELECT
-        (SELECT entries FROM counted),
+        (SELECT entries FROM counted WHERE slot = $2),
+        (SELECT epoch FROM counted WHERE slot = $2),
         '{}'::uuid[],
-        1 / (SELECT count(*) FROM counted)";
+        1 / (SELECT count(*) FROM counted WHERE slot = $2)";
 
 /// Returns all departures.
 pub(super) const READ_DEPARTURES: &str = "SELECT id, source FROM {schema}.waitlist_departures";

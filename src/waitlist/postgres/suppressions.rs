@@ -46,12 +46,13 @@ impl Operation for Suppress<'_> {
         let Moment {
             connection,
             slot,
+            epoch,
             list_key,
             ..
         } = Moment::read(connection, self.state).await?;
         let keys: Vec<_> = self.keys.iter().map(String::as_bytes).collect();
         let hashes: Vec<_> = keys.iter().map(|key| hash_bytes(&list_key, key)).collect();
-        let params: [&(dyn ToSql + Sync); 3] = [&keys, &hashes, &slot];
+        let params: [&(dyn ToSql + Sync); 4] = [&keys, &hashes, &slot, &epoch];
         let suppressing =
             connection.run_transaction(sql::LOCK_LIST, suppression_sql::SUPPRESS, &params);
         let row = suppressing.await?.ok_or(Failure::StaleSlot)?;
@@ -89,7 +90,7 @@ impl Operation for Lift<'_> {
         let hashes: Vec<_> = hashes.collect();
         let (slot, epoch) = (moment.slot, moment.epoch);
         let params: [&(dyn ToSql + Sync); 3] = [&hashes, &slot, &epoch];
-        moment.change(suppression_sql::LIFT, &params).await?;
+        moment.raise_epoch(suppression_sql::LIFT, &params).await?;
         let listed = moment.find_listed(&keys).await?;
         Ok(keys.iter().map(|key| listed.contains_key(*key)).collect())
     }

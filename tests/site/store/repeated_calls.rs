@@ -24,7 +24,7 @@ conformance_tests! {
 }
 
 /// The people of the history.
-const PEOPLE: [&str; 7] = ["ann", "bob", "carl", "dan", "den", "eve", "fay"];
+const PEOPLE: [&str; 8] = ["ann", "bob", "carl", "dan", "den", "eve", "fay", "gus"];
 
 /// A call that changes a list.
 #[derive(Clone, Debug)]
@@ -34,6 +34,8 @@ pub(super) enum Step {
     Erase(&'static str, Erasure),
     Correct(&'static str, &'static str),
     Confirm(&'static str),
+    Suppress(&'static str),
+    Lift(&'static str),
     AddMessage,
     /// How many deliveries are known, and how many are added.
     AddDeliveries(u32, u32),
@@ -62,6 +64,8 @@ impl Step {
                     .await
                     .map(drop)
             }
+            Self::Suppress(name) => list.suppress(&[email(&address(name))]).await.map(drop),
+            Self::Lift(name) => list.lift(&[email(&address(name))]).await.map(drop),
             Self::AddMessage => {
                 let message = Message::new(launch, UNIX_EPOCH, "Hi");
                 list.add_message(message).await
@@ -92,7 +96,10 @@ fn person(name: &str) -> WaitlistEntry {
 /// Returns the history. At its end, each call that arrives once more, late, would change something if nothing made it
 /// harmless.
 pub(super) fn history() -> Vec<Step> {
-    use Step::{AddDeliveries, AddMessage, Begin, Confirm, Correct, Erase, Finish, Import, Join};
+    use Step::{
+        AddDeliveries, AddMessage, Begin, Confirm, Correct, Erase, Finish, Import, Join, Lift,
+        Suppress,
+    };
     let waiting = DeliveryState::Waiting;
     let before = SystemTime::now() + Duration::from_secs(60);
     let given_back = |number| result(number, 1, DeliveryStatus::new(waiting));
@@ -122,6 +129,11 @@ pub(super) fn history() -> Vec<Step> {
         Correct("dan", "den"),
         Correct("den", "dan"),
         Confirm("dan"),
+        // The owner has suppressed Gus by mistake, and then Eve.
+        Suppress("gus"),
+        Lift("gus"),
+        Lift("eve"),
+        Suppress("eve"),
         AddMessage,
         AddDeliveries(0, 2),
         Begin(vec![start(0, waiting, 0), start(1, waiting, 0)]),

@@ -3,7 +3,7 @@
 
 use std::{fs, path::Path, sync::Arc, time::Duration};
 
-use landing::waitlist::{JoinOutcome, OwnerList, PostgresWaitlist, Waitlist};
+use landing::waitlist::{JoinOutcome, ListKey, OwnerList, Waitlist};
 use tokio::{
     task::block_in_place,
     time::{sleep, timeout},
@@ -14,7 +14,7 @@ use crate::{
     fault_proxy::Fault,
     process::{TEST_TIMEOUT, wait_until},
     store::{
-        addresses, entry, erase, join,
+        addresses, email, entry, erase, join,
         repeated_calls::{expected, history, known},
     },
 };
@@ -34,15 +34,15 @@ async fn late_sign_up_does_not_restore_an_erased_person() {
     assert_eq!((addresses(&list).len(), list.count()), (1, 1));
 }
 
-/// Signs up, and abandons the sign-up once the proxy holds its statement back.
-async fn join_until_held(list: &PostgresWaitlist, proxy: &ProxiedDatabase) {
+/// Runs a call, and abandons it once the proxy holds its statement back.
+async fn run_until_held<T>(call: impl Future<Output = T>, proxy: &ProxiedDatabase) {
     let held = async {
         while proxy.faults() == 0 {
             sleep(Duration::from_millis(10)).await;
         }
     };
     tokio::select! {
-        _ = join(list, "late@example.com") => panic!("the proxy did not hold the statement back"),
+        _ = call => panic!("the proxy did not hold the statement back"),
         held = timeout(TEST_TIMEOUT, held) => held.expect("no timeout"),
     }
 }
@@ -53,7 +53,7 @@ async fn late_sign_up_of_a_gone_instance_restores_nobody() {
     let proxy = ProxiedDatabase::create("late").await;
     let (gone, other) = (proxy.open(), proxy.database.open());
     proxy.fail_next(Fault::HoldOpen);
-    join_until_held(&gone, &proxy).await;
+    run_until_held(join(&gone, "late@example.com"), &proxy).await;
     drop(gone);
     assert_eq!(proxy.faults(), 1);
     assert_eq!(join(&other, "late@example.com").await, JoinOutcome::New);
@@ -70,7 +70,7 @@ async fn recreated_count_rows_do_not_admit_a_late_sign_up() {
     let proxy = ProxiedDatabase::create("late").await;
     let (gone, other) = (proxy.open(), proxy.database.open());
     proxy.fail_next(Fault::HoldOpen);
-    join_until_held(&gone, &proxy).await;
+    run_until_held(join(&gone, "late@example.com"), &proxy).await;
     drop(gone);
     assert!(!erase(&other, "late@example.com").await);
     proxy.database.sql("DELETE FROM waitlist_count");
@@ -171,6 +171,41 @@ async fn cancelled_lookup_after_a_sign_up_restores_nobody() {
     assert_eq!(addresses(&other), ["bob@example.com"]);
 }
 
+/// The owner has suppressed an address, and lifts that through another instance before the database executes it.
+#[tokio::test(flavor = "multi_thread")]
+async fn late_suppression_does_not_undo_that_it_was_lifted() {
+    let proxy = ProxiedDatabase::create("late").await;
+    let (gone, other) = (proxy.open(), proxy.database.open());
+    let late = [email("late@example.com")];
+    proxy.fail_next(Fault::HoldOpen);
+    run_until_held(gone.suppress(&late), &proxy).await;
+    drop(gone);
+    assert_eq!(other.lift(&late).await, Ok(vec![false]));
+    proxy.release().await;
+    assert_eq!(other.is_suppressed(&late[0]).await, Ok(false));
+}
+
+/// A restore gives the list another key while a suppression is on its way. It does not leave a hash that nobody knows.
+#[tokio::test(flavor = "multi_thread")]
+async fn late_suppression_adds_no_hash_under_an_earlier_key() {
+    let proxy = ProxiedDatabase::create("late").await;
+    let (list, other) = (Arc::new(proxy.open()), proxy.database.open());
+    let late = email("late@example.com");
+    proxy.set_holding(true);
+    let suppressing = tokio::spawn({
+        let (list, late) = (Arc::clone(&list), late.clone());
+        async move { list.suppress(&[late]).await }
+    });
+    block_in_place(|| wait_until("the statement is held back", || proxy.held() == 1));
+    let key = ListKey::from_slice(&[7; 32]).expect("32 bytes");
+    block_in_place(|| other.restore(key, std::iter::empty())).expect("the list is empty");
+    proxy.set_holding(false);
+    assert_eq!(suppressing.await.expect("no panic"), Ok(vec![true]));
+    let suppressions = other.suppressions().await.expect("readable");
+    assert_eq!(suppressions.key(), key);
+    assert!(suppressions.hashes().eq([key.hash(late.key())]));
+}
+
 /// Delays, and repeats, each message of an instance in turn, over a history of everything that changes a list. At its
 /// end, each message that arrives once more would change something if nothing made it harmless.
 #[tokio::test(flavor = "multi_thread")]
@@ -216,6 +251,44 @@ async fn assert_harmless(fault: Fault, number: u64) -> bool {
         "{context}"
     );
     has_failed
+}
+
+/// Otherwise the history would not send all statements. Its steps have the variants of each call.
+#[test]
+fn every_call_that_changes_something_is_in_the_history() {
+    // `compact` and `recount` repair a store; the tests of each delay and interrupt them.
+    let others = [
+        "size",
+        "are_listed",
+        "key",
+        "suppressions",
+        "is_suppressed",
+        "compact",
+        "recount",
+        "entries",
+        "person",
+        "ready",
+        "count",
+        "watch_count",
+        "messages",
+        "deliveries",
+    ];
+    let source = |name: &str| {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
+        fs::read_to_string(path).expect("readable")
+    };
+    let history = source("tests/site/store/repeated_calls.rs");
+    let traits = ["store.rs", "ledger.rs"].map(|it| source(&format!("src/waitlist/{it}")));
+    let traits = traits
+        .iter()
+        .flat_map(|text| text.split("pub trait ").skip(1));
+    let calls = traits.flat_map(|text| text.split("\n    fn ").skip(1));
+    let calls = calls.map(|text| text.split('(').next().expect("a name"));
+    let changing: Vec<_> = calls.filter(|name| !others.contains(name)).collect();
+    assert!(changing.len() > 10, "{changing:?}");
+    for name in changing {
+        assert!(history.contains(&format!(".{name}(")), "{name}");
+    }
 }
 
 /// The table in `sql.rs` says of each statement that changes something what makes it harmless.
