@@ -60,23 +60,24 @@ impl Message {
     }
 }
 
-/// The states of a delivery.
+/// The states of a delivery. Their numbers are part of the format of a list in a data directory.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
+#[repr(u8)]
 pub enum DeliveryState {
     /// It has not begun.
-    Waiting,
+    Waiting = 0,
     /// It has begun. It may have been sent.
-    Sending,
+    Sending = 1,
     /// The mail server accepted the message.
-    Accepted,
+    Accepted = 2,
     /// The mail server asked to try again later (4xx).
-    Deferred,
+    Deferred = 3,
     /// The mail server refused the message for good (5xx).
-    Refused,
+    Refused = 4,
     /// It had begun when the process was killed or the connection broke. The person may have the message.
-    Unknown,
+    Unknown = 5,
     /// It was not sent: the person had left the list before it began, or the owner gave it up.
-    Skipped,
+    Skipped = 6,
 }
 
 impl DeliveryState {
@@ -102,6 +103,11 @@ impl DeliveryState {
             Self::Unknown => "unknown",
             Self::Skipped => "skipped",
         }
+    }
+
+    /// Returns the state with this number.
+    pub(super) fn from_number(number: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| *state as u8 == number)
     }
 
     /// Returns the state with this name.
@@ -159,6 +165,15 @@ impl Delivery {
             attempts: 0,
         }
     }
+
+    /// Returns the delivery as a list has it that gets it from elsewhere: from a caller who adds it, or from a backup. If it
+    /// had begun, it is unknown, because nobody finishes it here.
+    pub(super) fn from_elsewhere(mut self) -> Self {
+        if self.status.state == DeliveryState::Sending {
+            self.status.state = DeliveryState::Unknown;
+        }
+        self
+    }
 }
 
 /// A delivery that a caller wants to begin, as the caller knows it.
@@ -188,8 +203,8 @@ pub struct DeliveryResult {
 pub struct DeliveryStatus {
     /// The state.
     pub state: DeliveryState,
-    /// When the delivery got into the state. Stores keep it to the millisecond. Waiting and sending deliveries have
-    /// none.
+    /// When the delivery got into the state. Stores keep it to the millisecond. A sending delivery has none, nor has one
+    /// that has never begun.
     pub since: Option<SystemTime>,
     /// What the mail server replied. `None` if it has not: a deferred delivery without a reply was not sent, because the
     /// connection broke before, and this program refused an address that is refused without one.
@@ -231,8 +246,8 @@ pub trait Ledger: Send + Sync + 'static {
 
     /// Adds deliveries to a message, if it has exactly `known` deliveries: the caller has seen all of them, so nobody
     /// is added twice. Returns whether all were added. Then they are durable. It returns false if the message is unknown, or
-    /// if others have added deliveries. Nobody sends those that are [`Sending`](DeliveryState::Sending): a copy of them is
-    /// [`Unknown`](DeliveryState::Unknown).
+    /// if others have added deliveries. Those that are [`Sending`](DeliveryState::Sending) become
+    /// [`Unknown`](DeliveryState::Unknown), and nothing has begun any of them here.
     ///
     /// # Errors
     /// Like [`Waitlist::join`](super::Waitlist::join). They may have been added.

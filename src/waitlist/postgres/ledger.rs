@@ -80,6 +80,8 @@ impl Ledger for PostgresWaitlist {
         deliveries: Vec<Delivery>,
     ) -> StoreFuture<'_, bool> {
         let message = message.clone();
+        let deliveries = deliveries.into_iter().map(Delivery::from_elsewhere);
+        let deliveries: Vec<_> = deliveries.collect();
         Box::pin(async move {
             let (id, known) = (message.as_str(), i64::from(known));
             let recipients = deliveries.iter().map(|it| it.recipient.as_bytes());
@@ -175,15 +177,15 @@ impl Ledger for PostgresWaitlist {
 }
 
 /// The columns of some statuses.
-struct StatusColumns<'a> {
-    states: Vec<&'a str>,
-    times: Vec<Option<SystemTime>>,
-    codes: Vec<Option<i64>>,
-    replies: Vec<Option<&'a str>>,
+pub(super) struct StatusColumns<'a> {
+    pub(super) states: Vec<&'a str>,
+    pub(super) times: Vec<Option<SystemTime>>,
+    pub(super) codes: Vec<Option<i64>>,
+    pub(super) replies: Vec<Option<&'a str>>,
 }
 
 impl<'a> StatusColumns<'a> {
-    fn new(statuses: impl Iterator<Item = &'a DeliveryStatus>) -> Self {
+    pub(super) fn new(statuses: impl Iterator<Item = &'a DeliveryStatus>) -> Self {
         let mut columns = Self {
             states: Vec::new(),
             times: Vec::new(),

@@ -52,7 +52,7 @@ impl Ledger for SledWaitlist {
     ) -> StoreFuture<'_, bool> {
         let message = message.clone();
         self.run(deliveries.len(), move |committer| {
-            committer.add_deliveries(&message, known, &deliveries)
+            committer.add_deliveries(&message, known, deliveries)
         })
     }
 
@@ -87,31 +87,52 @@ impl Ledger for SledWaitlist {
 
 impl SledCommitter {
     pub(super) fn add_message(&mut self, message: &Message) {
-        let ledger = &self.contents.ledger;
-        if ledger.find(&message.id).is_none() && ledger.message_count() < MESSAGES_MAX {
+        if self.contents.ledger.find(&message.id).is_none() && self.has_room_for_a_message() {
             self.append(RecordItem::Message(StoredMessage::from(message)));
         }
     }
 
-    fn add_deliveries(&mut self, id: &MessageId, known: u32, deliveries: &[Delivery]) -> bool {
+    pub(super) fn has_room_for_a_message(&self) -> bool {
+        self.contents.ledger.message_count() < MESSAGES_MAX
+    }
+
+    fn add_deliveries(&mut self, id: &MessageId, known: u32, deliveries: Vec<Delivery>) -> bool {
         let Some(message) = self.contents.ledger.find(id) else {
             return false;
         };
         if self.contents.ledger.delivery_count(message) != known as usize {
             return false;
         }
-        for (delivery, number) in deliveries.iter().zip(known..) {
-            let recipient = delivery.recipient;
-            self.append(RecordItem::Recipient(StoredRecipient {
-                message,
-                recipient,
-            }));
-            if delivery.status.state != DeliveryState::Waiting {
-                let status = StoredStatus::new(message, number, &delivery.status);
-                self.append(RecordItem::Status(status));
-            }
+        for mut delivery in deliveries {
+            delivery.attempts = 0;
+            self.add_delivery(message, delivery);
         }
         true
+    }
+
+    /// Adds a delivery to a message, with its attempts.
+    pub(super) fn add_delivery(&mut self, message: u16, delivery: Delivery) {
+        let number = self.contents.ledger.delivery_count(message) as u32;
+        let Delivery {
+            recipient,
+            status,
+            attempts,
+        } = delivery.from_elsewhere();
+        self.append(RecordItem::Recipient(StoredRecipient {
+            message,
+            recipient,
+        }));
+        let begun = DeliveryStatus::new(DeliveryState::Sending);
+        for _ in 0..attempts {
+            self.append(RecordItem::Status(StoredStatus::new(
+                message, number, &begun,
+            )));
+        }
+        if attempts > 0 || status != DeliveryStatus::new(DeliveryState::Waiting) {
+            self.append(RecordItem::Status(StoredStatus::new(
+                message, number, &status,
+            )));
+        }
     }
 
     fn begin_delivery(&mut self, id: &MessageId, start: &DeliveryStart) -> bool {

@@ -42,17 +42,6 @@ pub(super) struct StoredStatus<'a> {
     text: &'a str,
 }
 
-/// The states, in the order of their bytes. The byte is part of the format.
-const STATES: [DeliveryState; 7] = [
-    DeliveryState::Waiting,
-    DeliveryState::Sending,
-    DeliveryState::Accepted,
-    DeliveryState::Deferred,
-    DeliveryState::Refused,
-    DeliveryState::Unknown,
-    DeliveryState::Skipped,
-];
-
 impl<'a> StoredMessage<'a> {
     /// Returns the size, in bytes.
     pub(super) fn len(&self) -> usize {
@@ -156,13 +145,12 @@ impl<'a> StoredStatus<'a> {
             }
     }
 
-    /// Appends the number of the message, the number of the delivery, and the byte of the state. If that is not
+    /// Appends the number of the message, the number of the delivery, and that of the state (one byte). If that is not
     /// `Sending`, the time, the code of the reply, the length of its text, and the text follow.
     pub(super) fn write(&self, bytes: &mut Vec<u8>) {
         bytes.extend_from_slice(&self.message.to_be_bytes());
         bytes.extend_from_slice(&self.delivery.to_be_bytes());
-        let state = STATES.iter().position(|state| *state == self.state);
-        bytes.push(state.unwrap_or_default() as u8);
+        bytes.push(self.state as u8);
         if Self::has_details(self.state) {
             bytes.extend_from_slice(&self.since_millis.to_be_bytes());
             bytes.extend_from_slice(&self.code.to_be_bytes());
@@ -174,7 +162,7 @@ impl<'a> StoredStatus<'a> {
 
     pub(super) fn parse(bytes: &mut &'a [u8]) -> Option<Self> {
         let (message, delivery) = (parse_u16(bytes)?, parse_u32(bytes)?);
-        let state = *STATES.get(usize::from(parse_u8(bytes)?))?;
+        let state = DeliveryState::from_number(parse_u8(bytes)?)?;
         let (since_millis, code, text) = if Self::has_details(state) {
             (parse_u64(bytes)?, parse_u16(bytes)?, parse_text(bytes)?)
         } else {

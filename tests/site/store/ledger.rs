@@ -13,6 +13,7 @@ conformance_tests! {
     new_list_has_no_messages,
     message_is_added_once,
     deliveries_are_added_only_by_a_caller_who_knows_the_others,
+    added_deliveries_that_had_begun_are_unknown,
     delivery_begins_once,
     results_are_kept_with_their_replies,
     finished_deliveries_do_not_change,
@@ -139,6 +140,25 @@ async fn deliveries_are_added_only_by_a_caller_who_knows_the_others(fixture: imp
     assert_eq!(deliveries[4].status.state, DeliveryState::Waiting);
     assert_eq!(deliveries[5], refused);
     assert_eq!(states(&*list, &other).await, [DeliveryState::Waiting]);
+}
+
+/// The process that began them does not finish them here.
+async fn added_deliveries_that_had_begun_are_unknown(fixture: impl StoreFixture) {
+    let list = fixture.open();
+    let launch = begin_message(&*list, "launch", 0).await;
+    let begun = Delivery {
+        status: status(DeliveryState::Sending, None),
+        attempts: 3,
+        ..Delivery::waiting(hash(0))
+    };
+    assert_eq!(list.add_deliveries(&launch, 0, vec![begun]).await, Ok(true));
+    let deliveries = list.deliveries(&launch).await.expect("readable");
+    let expected = Delivery {
+        status: status(DeliveryState::Unknown, None),
+        ..Delivery::waiting(hash(0))
+    };
+    assert_eq!(deliveries, [expected]);
+    assert!(begin(&*list, &launch, start(0, DeliveryState::Unknown, 0)).await);
 }
 
 async fn delivery_begins_once(fixture: impl StoreFixture) {

@@ -93,11 +93,6 @@ fn compare<F: StoreFixture>(mut fixture: F, events: Vec<Event>, keeps_leases: bo
             } => {
                 let known = runtime.block_on(model.deliveries(&name(message)));
                 let known = known.expect("a response").len() as u32 + ahead;
-                // Nobody sends what is only added.
-                let state = match state {
-                    DeliveryState::Sending => DeliveryState::Unknown,
-                    state => state,
-                };
                 let added: Vec<_> = (known..known + u32::from(count))
                     .map(|number| Delivery {
                         status: DeliveryStatus {
@@ -105,12 +100,6 @@ fn compare<F: StoreFixture>(mut fixture: F, events: Vec<Event>, keeps_leases: bo
                             ..status(state, None)
                         },
                         ..Delivery::waiting(hash(number))
-                    })
-                    .map(|mut it| {
-                        if it.status.state == DeliveryState::Waiting {
-                            it.status.since = None;
-                        }
-                        it
                     })
                     .collect();
                 let outcome =

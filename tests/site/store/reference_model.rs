@@ -139,6 +139,10 @@ impl Ledger for ReferenceModel {
     ) -> StoreFuture<'_, bool> {
         for delivery in &mut deliveries {
             delivery.attempts = 0;
+            // Nobody sends what is only added.
+            if delivery.status.state == DeliveryState::Sending {
+                delivery.status.state = DeliveryState::Unknown;
+            }
         }
         self.change(|state| {
             let existing = state.deliveries(message);
