@@ -36,6 +36,14 @@ pub enum RestoreError {
     /// The backup cannot be read.
     #[error("nothing was restored: {0}")]
     Backup(io::Error),
+    /// The backup contradicts itself, although it can be read.
+    #[error("nothing was restored: line {line} of the backup: {reason}; report this")]
+    Contradiction {
+        /// The line.
+        line: u64,
+        /// The contradiction.
+        reason: &'static str,
+    },
     /// The list cannot be opened or replaced.
     #[error("nothing was restored: {0}")]
     Open(Box<dyn Error + Send + Sync>),

@@ -161,6 +161,11 @@ impl Suppressions {
         self.hashes.contains(&hash)
     }
 
+    /// Returns whether a departure is in the set.
+    pub(super) fn contains_departure(&self, id: Uuid) -> bool {
+        self.departures.contains_key(&id)
+    }
+
     /// Returns the hashes, in their order, which tells nothing about the people.
     pub fn hashes(&self) -> impl Iterator<Item = AddressHash> {
         let mut hashes: Vec<_> = self.hashes.iter().copied().collect();

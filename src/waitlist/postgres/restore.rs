@@ -1,7 +1,11 @@
 //! Restores a backup into an empty list, in one transaction. It locks the count, so sign-ups wait, and a kill at any
 //! moment makes the database roll everything back.
 
-use std::{collections::HashMap, io, time::Duration};
+use std::{
+    collections::HashMap,
+    io,
+    time::{Duration, Instant},
+};
 
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
@@ -10,7 +14,7 @@ use super::{
     super::{
         backup_item::{BackupItem, RestoreError},
         entry::WaitlistEntry,
-        ledger::{Delivery, DeliveryState, Message, ServerReply},
+        ledger::{Delivery, Message},
         message_id::MessageId,
         source::Source,
         suppression::{Departure, ListKey},
@@ -18,6 +22,7 @@ use super::{
     connection::Connection,
     connector::Connector,
     error::Failure,
+    ledger::StatusColumns,
     rows::get,
     sql,
     writer::{kind_and_time, truncate_to_millis},
@@ -25,10 +30,16 @@ use super::{
 
 /// Maximum time for a statement. The commit waits for the standby.
 const STATEMENT_TIMEOUT: Duration = Duration::from_secs(10 * 60);
+/// Maximum time to read the items of a statement from the backup, during which the list is locked.
+const BACKUP_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 /// Number of items that are read before they are inserted.
 const ITEMS_PER_STATEMENT_MAX: usize = 4096;
 
 const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
+
+/// Lets the transaction wait for the backup: for eleven minutes, which is longer than [`BACKUP_TIMEOUT`]. If this machine
+/// is lost, the transaction ends then.
+const WAIT_FOR_THE_BACKUP: &str = "SET LOCAL idle_in_transaction_session_timeout = 660000";
 
 /// Waits for all transactions that change the list, and makes them wait.
 const LOCK: &str = "SELECT 1 FROM {schema}.waitlist_count ORDER BY slot FOR UPDATE";
@@ -91,14 +102,18 @@ pub(super) async fn restore(
     };
     transaction.begin(key).await?;
     loop {
+        let begun_at = Instant::now();
         let some: io::Result<Vec<_>> = items.by_ref().take(ITEMS_PER_STATEMENT_MAX).collect();
         let some = some.map_err(RestoreError::Backup)?;
-        if some.is_empty() {
-            break;
+        if begun_at.elapsed() > BACKUP_TIMEOUT {
+            let reason = "reading it paused for more than ten minutes";
+            return Err(RestoreError::Backup(io::Error::other(reason)));
         }
-        transaction.add(&some).await?;
+        if some.is_empty() {
+            return transaction.commit().await;
+        }
+        transaction.add(some).await?;
     }
-    transaction.commit().await
 }
 
 /// The transaction. If it is dropped, the connection is closed, which rolls it back.
@@ -111,8 +126,9 @@ struct Transaction<'a> {
 
 impl Transaction<'_> {
     async fn begin(&mut self, key: ListKey) -> Result<(), RestoreError> {
-        self.run(BEGIN, &[]).await?;
-        self.run(LOCK, &[]).await?;
+        for statement in [BEGIN, WAIT_FOR_THE_BACKUP, LOCK] {
+            self.run(statement, &[]).await?;
+        }
         let row = self.connection.query_opt(IS_EMPTY, &[]).await?;
         if !get::<bool>(&row.ok_or(Failure::StaleSlot)?, 0)? {
             return Err(RestoreError::NotEmpty);
@@ -121,15 +137,17 @@ impl Transaction<'_> {
     }
 
     /// Adds some items. The kinds are in the order of their foreign keys.
-    async fn add(&mut self, items: &[BackupItem]) -> Result<(), Failure> {
+    async fn add(&mut self, items: Vec<BackupItem>) -> Result<(), Failure> {
         let (mut hashes, mut departures, mut messages) = (Vec::new(), Vec::new(), Vec::new());
         let (mut deliveries, mut people) = (Vec::new(), Vec::new());
         for item in items {
             match item {
-                BackupItem::Suppressed(hash) => hashes.push(hash.as_bytes()),
+                BackupItem::Suppressed(hash) => hashes.push(hash.as_bytes().to_owned()),
                 BackupItem::Departure(departure) => departures.push(departure),
                 BackupItem::Message(message) => messages.push(message),
-                BackupItem::Delivery(message, delivery) => deliveries.push((message, delivery)),
+                BackupItem::Delivery(message, delivery) => {
+                    deliveries.push((message, delivery.from_elsewhere()));
+                }
                 BackupItem::Person(entry) => people.push(entry),
             }
         }
@@ -151,14 +169,14 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    async fn add_departures(&mut self, departures: &[&Departure]) -> Result<(), Failure> {
+    async fn add_departures(&mut self, departures: &[Departure]) -> Result<(), Failure> {
         let ids: Vec<_> = departures.iter().map(|it| it.id).collect();
         let sources = departures.iter().map(|it| it.source.as_ref());
         let sources: Vec<_> = sources.map(|it| it.map(Source::as_str)).collect();
         self.run(ADD_DEPARTURES, &[&ids, &sources]).await
     }
 
-    async fn add_messages(&mut self, messages: &[&Message]) -> Result<(), Failure> {
+    async fn add_messages(&mut self, messages: &[Message]) -> Result<(), Failure> {
         let ids: Vec<_> = messages.iter().map(|it| it.id.as_str()).collect();
         let times = messages.iter().map(|it| truncate_to_millis(it.begun_at));
         let times: Vec<_> = times.collect();
@@ -169,49 +187,42 @@ impl Transaction<'_> {
         self.run(ADD_MESSAGES, &params).await
     }
 
-    /// Adds deliveries. One that had begun is unknown.
     async fn add_deliveries(
         &mut self,
-        deliveries: &[(&MessageId, &Delivery)],
+        deliveries: &[(MessageId, Delivery)],
     ) -> Result<(), Failure> {
         let mut numbers = Vec::new();
         for (message, _) in deliveries {
-            let next = self.deliveries.entry((*message).clone()).or_default();
+            let next = self.deliveries.entry(message.clone()).or_default();
             numbers.push(*next);
             *next += 1;
         }
         let messages: Vec<_> = deliveries.iter().map(|(it, _)| it.as_str()).collect();
         let column = || deliveries.iter().map(|(_, delivery)| delivery);
         let recipients: Vec<_> = column().map(|it| it.recipient.as_bytes()).collect();
-        let states = column().map(|it| match it.status.state {
-            DeliveryState::Sending => DeliveryState::Unknown.as_str(),
-            state => state.as_str(),
-        });
-        let states: Vec<_> = states.collect();
-        let times = column().map(|it| it.status.since.map(truncate_to_millis));
-        let times: Vec<_> = times.collect();
-        let replies = || column().map(|it| it.status.reply.as_ref());
-        let codes: Vec<_> = replies()
-            .map(|it| it.map(|it| i64::from(it.code)))
-            .collect();
-        let texts: Vec<_> = replies().map(|it| it.map(ServerReply::text)).collect();
+        let StatusColumns {
+            states,
+            times,
+            codes,
+            replies,
+        } = &StatusColumns::new(column().map(|it| &it.status));
         let attempts: Vec<_> = column().map(|it| i64::from(it.attempts)).collect();
         let addition = Uuid::now_v7();
         let params: [&(dyn ToSql + Sync); 9] = [
             &messages,
             &numbers,
             &recipients,
-            &states,
-            &times,
-            &codes,
-            &texts,
+            states,
+            times,
+            codes,
+            replies,
             &attempts,
             &addition,
         ];
         self.run(ADD_DELIVERIES, &params).await
     }
 
-    async fn add_people(&mut self, people: &[&WaitlistEntry]) -> Result<(), Failure> {
+    async fn add_people(&mut self, people: &[WaitlistEntry]) -> Result<(), Failure> {
         let keys: Vec<_> = people
             .iter()
             .map(|it| it.email.key().into_bytes())

@@ -162,16 +162,9 @@ impl SledCommitter {
         }
     }
 
-    /// Adds an entry of a backup, unless its address is on the list. A suppressed address stays suppressed.
-    pub(super) fn join_restored(&mut self, entry: &WaitlistEntry) {
-        if !self.contents.people.contains(&entry.email.key()) {
-            self.add_entry(entry, 0);
-        }
-    }
-
     /// Adds an entry and its facts to the last record. All of them are in one record, with `more_bytes` for what
     /// follows. So a crash leaves all of them or none.
-    fn add_entry(&mut self, entry: &WaitlistEntry, more_bytes: usize) {
+    pub(super) fn add_entry(&mut self, entry: &WaitlistEntry, more_bytes: usize) {
         let item = RecordItem::Entry(StoredEntry::from(entry));
         self.make_room(item.len() + entry.facts().count() * FACT_BYTES + more_bytes);
         let number = self.contents.tail.end();

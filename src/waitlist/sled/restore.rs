@@ -12,15 +12,12 @@ use std::{
 use super::{
     super::{
         backup_item::{BackupItem, RestoreError},
-        ledger::{Delivery, DeliveryState, DeliveryStatus},
-        message_id::MessageId,
         suppression::ListKey,
     },
     SledWaitlist,
     committer::{Job, SledCommitter},
     error::{SledOpenError, io_error},
     files::{STORE_DIR, remove_dir_if_exists, sync_tree},
-    ledger_items::{StoredRecipient, StoredStatus},
     record::RecordItem,
 };
 
@@ -29,6 +26,8 @@ const RESTORE_DIR: &str = "waitlist.restore";
 /// The old store in it.
 const OLD_STORE_DIR: &str = "old";
 
+/// The line of the first item in a backup. Each line has one.
+const FIRST_LINE: u64 = 2;
 /// Number of items that are restored with one sync. More than sign-ups may be: before the list is in its place, no power
 /// cut can damage it.
 const ITEMS_PER_SYNC: usize = 4096;
@@ -76,57 +75,59 @@ impl SledWaitlist {
         self,
         mut items: impl Iterator<Item = io::Result<BackupItem>>,
     ) -> Result<(), RestoreError> {
+        let mut line = FIRST_LINE;
         loop {
             let some: io::Result<Vec<_>> = items.by_ref().take(ITEMS_PER_SYNC).collect();
             let some = some.map_err(RestoreError::Backup)?;
             if some.is_empty() {
                 return Ok(());
             }
+            let next = line + some.len() as u64;
             let add = move |committer: &mut SledCommitter| {
-                some.into_iter().for_each(|item| committer.restore(item));
+                let mut items = (line..).zip(some);
+                items.try_for_each(|(line, item)| {
+                    let contradiction = |reason| RestoreError::Contradiction { line, reason };
+                    committer.restore(item).map_err(contradiction)
+                })
             };
             self.queue
-                .blocking_request(|reply| Job::new(1, reply, add))?;
+                .blocking_request(|reply| Job::new(1, reply, add))??;
+            line = next;
         }
     }
 }
 
 impl SledCommitter {
-    fn restore(&mut self, item: BackupItem) {
+    /// Adds an item of a backup. Fails with a reason if the list has it already, or cannot have it.
+    fn restore(&mut self, item: BackupItem) -> Result<(), &'static str> {
         match item {
+            BackupItem::Suppressed(hash) if self.contents.suppressions.contains_hash(hash) => {
+                return Err("this suppressed address is in it twice");
+            }
             BackupItem::Suppressed(hash) => self.append(RecordItem::Suppressed(hash)),
+            BackupItem::Departure(it) if self.contents.suppressions.contains_departure(it.id) => {
+                return Err("this departure is in it twice");
+            }
             BackupItem::Departure(departure) => self.add_departure(&departure),
+            BackupItem::Message(message) if self.contents.ledger.find(&message.id).is_some() => {
+                return Err("this message is in it twice");
+            }
+            BackupItem::Message(_) if !self.has_room_for_a_message() => {
+                return Err("a list in a directory has at most 65,536 messages");
+            }
             BackupItem::Message(message) => self.add_message(&message),
-            BackupItem::Delivery(message, delivery) => self.restore_delivery(&message, delivery),
+            BackupItem::Delivery(message, delivery) => {
+                let message = self.contents.ledger.find(&message);
+                let message = message.ok_or("the message of this delivery is not before it")?;
+                self.add_delivery(message, delivery);
+            }
+            BackupItem::Person(entry) if self.contents.people.contains(&entry.email.key()) => {
+                return Err("this person is in it twice");
+            }
             // Unlike a sign-up, this lifts no suppression.
-            BackupItem::Person(entry) => self.join_restored(&entry),
+            BackupItem::Person(entry) => self.add_entry(&entry, 0),
         }
-    }
-
-    /// Adds a delivery with its attempts. One that had begun is unknown.
-    fn restore_delivery(&mut self, message: &MessageId, delivery: Delivery) {
-        let Some(message) = self.contents.ledger.find(message) else {
-            return;
-        };
-        let number = self.contents.ledger.delivery_count(message) as u32;
-        let recipient = delivery.recipient;
-        self.append(RecordItem::Recipient(StoredRecipient {
-            message,
-            recipient,
-        }));
-        let begun = DeliveryStatus::new(DeliveryState::Sending);
-        for _ in 0..delivery.attempts {
-            self.append(RecordItem::Status(StoredStatus::new(
-                message, number, &begun,
-            )));
-        }
-        let mut status = delivery.status;
-        if status.state == DeliveryState::Sending {
-            status.state = DeliveryState::Unknown;
-        }
-        self.append(RecordItem::Status(StoredStatus::new(
-            message, number, &status,
-        )));
+        Ok(())
     }
 }
 

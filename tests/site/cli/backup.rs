@@ -284,6 +284,44 @@ fn list_that_is_not_empty_is_not_restored() {
     }
 }
 
+/// Its checksum is right, but a list cannot have both lines.
+#[test]
+fn backup_that_contradicts_itself_is_not_restored() {
+    let departure = r#"{"departure":{"id":"0b8d3c1e-6f1c-4d9a-9a53-0f6a2d0b7c11"}}"#;
+    let message =
+        r#"{"message":{"id":"launch","begun_at":"2026-11-20T08:00:00.000Z","subject":"Hi"}}"#;
+    let person = |email: &str| {
+        format!(r#"{{"person":{{"email":"{email}","joined_at":"2026-11-01T08:00:00.000Z"}}}}"#)
+    };
+    let suppressed = format!(r#"{{"suppressed":"{}"}}"#, hash("eve@example.com"));
+    for (first, second, kind) in [
+        (suppressed.clone(), suppressed, "suppressed address"),
+        (departure.to_owned(), departure.to_owned(), "departure"),
+        (message.to_owned(), message.to_owned(), "message"),
+        (
+            person("ann@example.com"),
+            person("Ann@example.com"),
+            "person",
+        ),
+    ] {
+        let backup = with_lines(&[first, person("bob@example.com"), second]);
+        for cli in [without_server(), with_database()] {
+            let restored = cli.run_with_input(&["restore", "-"], &*backup).code(1);
+            let error = stderr(&restored);
+            let expected = match cli.database.is_some() {
+                true => "duplicate key value violates unique constraint".to_owned(),
+                false => format!("line 4 of the backup: this {kind} is in it twice"),
+            };
+            assert!(
+                error.contains("nothing was restored") && error.contains(&expected),
+                "{error}"
+            );
+            let found = cli.stdout(&["backup"]);
+            assert_eq!(found.lines().count(), 2, "{found}");
+        }
+    }
+}
+
 #[test]
 fn backup_of_a_newer_format_is_named() {
     let cli = without_server();
