@@ -35,7 +35,7 @@ impl WaitlistEntry {
 }
 
 /// Something that became known about an entry, such as a confirmation. An import may bring it together with the entry.
-/// Of several facts of a kind, the one that was recorded last counts.
+/// Of several facts of a kind, the last one counts.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub enum Fact {
     /// The site promised at this time to ask the person to confirm the address.

@@ -83,8 +83,9 @@ pub use tls::TlsError;
 pub use url::DatabaseUrl;
 pub use url_error::InvalidDatabaseUrl;
 
-/// Maximum number of connections to a host for sign-ups, for reading the count and exports, for other changes, and for
-/// other reads. Of each kind, at most two are used at a time. The others were abandoned, and their statements still run.
+/// Maximum number of connections to a host: for sign-ups, for each pool, and for everything else, which are the count,
+/// exports, backups, recounts and restores. The statements of a pool that were abandoned still run on some of its
+/// connections, so a pool uses at most half of them.
 const CONNECTIONS_PER_HOST_MAX: usize = 4;
 
 /// A list in a database.
@@ -95,9 +96,10 @@ pub struct PostgresWaitlist {
     state: Arc<State>,
     runtime: Handle,
     warning: Option<String>,
-    /// Runs everything that changes the list, except sign-ups.
+    /// Runs what changes the list, except sign-ups, recounts and restores, and the reads that must be durable.
     writes: Pool,
-    /// Runs everything that only reads. Without a standby, changes wait for it, and keep their connections.
+    /// Runs what only looks something up. If a standby is missing, changes wait for it and keep the connections of the
+    /// other pool.
     reads: Pool,
     _tasks: [AbortOnDropHandle<()>; 2],
 }
@@ -184,8 +186,9 @@ impl PostgresWaitlist {
     }
 
     /// Restores a backup into the list, which must be empty. Everything is restored or nothing, whatever interrupts it.
-    /// Deliveries that had begun are unknown. Instances that use the list must be started again, because they know it as
-    /// it was. This blocks, like [`open`](Self::open).
+    /// Deliveries that had begun are unknown. The stores of other
+    /// instances notice it, but the instances must be started again: their servers keep what they have derived from the
+    /// key. This blocks, like [`open`](Self::open).
     ///
     /// # Errors
     /// [`RestoreError`]. Then the list is as empty as before, unless the connection was lost during the commit.

@@ -110,7 +110,7 @@ impl Writer {
         })
     }
 
-    /// Returns the epoch of the list, which every erasure, correction and recount raises.
+    /// Returns the epoch of the list, which every change raises except sign-ups and facts.
     pub(super) fn epoch(&self) -> i64 {
         self.epoch
     }
@@ -231,8 +231,8 @@ impl Writer {
         self.read_list_key().await
     }
 
-    /// Reads the key of the list. It must run after the epoch was read: a key that is restored in between raises the
-    /// epoch. One statement could not read both, because it may wait for the row of the slot, and then returns the
+    /// Reads the key of the list. It must run after the epoch was read: a restore that changes the key in between raises
+    /// the epoch. One statement could not read both, because it may wait for the row of the slot, and then returns the
     /// new epoch with the old key. If this fails, the writer must not go on with the new epoch and the old key.
     async fn read_list_key(&mut self) -> Result<(), Failure> {
         let key = read_key(&mut self.connection).await;

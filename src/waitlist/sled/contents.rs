@@ -40,8 +40,8 @@ struct Facts {
 }
 
 impl Contents {
-    /// Reads every item, and compares the result with the high-water mark, `minimum`. A list of the older format has no
-    /// `key`: its first one is in the records, or it gets `new_key`.
+    /// Reads every item, and compares the result with the high-water mark, `minimum`. A list that an
+    /// earlier version has created may have no `key`: its first one is in the records, or it gets `new_key`.
     ///
     /// # Errors
     /// [`UnusableReason`] says what is damaged or missing.

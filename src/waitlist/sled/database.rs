@@ -38,7 +38,7 @@ pub(super) fn set_format(database: &::sled::Db) -> Result<(), ::sled::Error> {
     Ok(())
 }
 
-/// Returns the key of the list. A list of the older format may have none.
+/// Returns the key of the list. A list that an earlier version has created may have none.
 pub(super) fn list_key(database: &::sled::Db) -> Result<Option<ListKey>, ::sled::Error> {
     let found = database.get(LIST_KEY)?;
     Ok(found.and_then(|bytes| ListKey::from_slice(&bytes)))
