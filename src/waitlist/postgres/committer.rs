@@ -15,7 +15,7 @@ use super::{
     super::{queue::take_batch, store_panic::store_task},
     batch::Batch,
     connector::Connector,
-    error::{DatabaseFailure, Failure, FailureKind},
+    error::{DatabaseFailure, Failure, FailureKind, NO_SLOT, OTHER_EPOCH},
     request::Request,
     schema,
     state::State,
@@ -156,7 +156,7 @@ impl PostgresCommitter {
                 Ok(())
             }
             // The writer knows the new epoch, or is no longer usable. Either way, a retry may succeed.
-            Err(Failure::StaleSlot) => Err(Failure::Conflict),
+            Err(Failure::OtherEpoch | Failure::NoSlot) => Err(Failure::Conflict),
             Err(failure) => Err(failure),
         }
     }
@@ -183,9 +183,12 @@ impl PostgresCommitter {
         }
         let failure = match failure {
             Failure::Conflict => return,
-            Failure::StaleSlot => DatabaseFailure {
-                reason: "rows of waitlist_count are missing, and this user may not create them"
-                    .into(),
+            Failure::OtherEpoch => DatabaseFailure {
+                reason: OTHER_EPOCH.into(),
+                kind: FailureKind::Unavailable,
+            },
+            Failure::NoSlot => DatabaseFailure {
+                reason: NO_SLOT.into(),
                 kind: FailureKind::Unavailable,
             },
             Failure::RowRejected(reason) => DatabaseFailure {

@@ -16,7 +16,7 @@ use tokio::{
 use tokio_postgres::{Client, Error, Row, Statement, types::ToSql};
 
 use super::{
-    error::{DatabaseFailure, Failure, FailureKind, database_failure},
+    error::{DatabaseFailure, Failure, FailureKind, database_failure, no_row},
     hosts::Hosts,
     sql::Schema,
 };
@@ -120,6 +120,16 @@ impl Connection {
         Ok(self.query(statement, params).await?.pop())
     }
 
+    /// Returns the row of a statement that always has one.
+    pub(super) async fn query_one(
+        &mut self,
+        statement: &'static str,
+        params: &[&(dyn ToSql + Sync)],
+    ) -> Result<Row, Failure> {
+        let row = self.query_opt(statement, params).await?;
+        row.ok_or_else(no_row)
+    }
+
     /// Marks the connection as unusable.
     pub(super) fn mark_failed(&mut self) {
         self.has_failed = true;
@@ -132,14 +142,14 @@ impl Connection {
         self.outcome(RESPONSE_TIMEOUT, done)
     }
 
-    /// Runs a transaction, and returns the last row of its statement. `begin` begins it. Everything is sent at once, so the
-    /// database does not wait for this process while rows are locked.
+    /// Runs a transaction, and returns the row of its statement, which always has one. `begin` begins it. Everything is sent
+    /// at once, so the database does not wait for this process while rows are locked.
     pub(super) async fn run_transaction(
         &mut self,
         begin: &str,
         statement: &'static str,
         params: &[&(dyn ToSql + Sync)],
-    ) -> Result<Option<Row>, Failure> {
+    ) -> Result<Row, Failure> {
         let prepared = self.prepare(statement).await?;
         let begin = self.qualify(begin);
         let transaction = async {
@@ -154,7 +164,8 @@ impl Connection {
             committed.map(|()| rows)
         };
         let done = timeout(RESPONSE_TIMEOUT, transaction).await;
-        Ok(self.outcome(RESPONSE_TIMEOUT, done)?.pop())
+        let row = self.outcome(RESPONSE_TIMEOUT, done)?.pop();
+        row.ok_or_else(no_row)
     }
 
     /// Returns the client, for statements with another time limit or none.

@@ -6,13 +6,23 @@ use tokio_postgres::{Error, error::SqlState};
 
 use super::super::error::StoreError;
 
+/// The descriptions of the failures of the same names.
+pub(super) const CONFLICT: &str = "other clients change the same rows";
+pub(super) const OTHER_EPOCH: &str =
+    "other clients keep changing the list, or a trigger divides by zero (22012)";
+pub(super) const NO_SLOT: &str =
+    "rows of waitlist_count are missing, and this user may not create them";
+
 /// The reason why an attempt failed.
 #[derive(Clone, Debug)]
 pub(super) enum Failure {
     /// Other transactions changed the same rows. A retry may succeed.
     Conflict,
-    /// The row in which this instance counts is missing, or its epoch has changed.
-    StaleSlot,
+    /// The list has another epoch than the statement, or a trigger has divided by zero. The statement has no effect, and
+    /// may be repeated in the new epoch.
+    OtherEpoch,
+    /// The row in which this instance counts is missing. Another row may exist.
+    NoSlot,
     /// The database rejects a row, for this reason.
     RowRejected(String),
     /// The database cannot be used.
@@ -59,9 +69,9 @@ impl Failure {
         }
     }
 
-    /// Returns whether the row of the slot may be missing or locked by another transaction. Another slot may work.
+    /// Returns whether the row of the slot is missing, or may be locked by another transaction. Another slot may work.
     pub(super) fn may_be_slot_problem(&self) -> bool {
-        matches!(self, Self::StaleSlot) || self.is_slow()
+        matches!(self, Self::NoSlot) || self.is_slow()
     }
 }
 
@@ -112,6 +122,11 @@ pub(super) fn database_failure(kind: FailureKind, reason: String) -> Failure {
     Failure::Database(DatabaseFailure { reason, kind })
 }
 
+/// Returns the failure of a statement that always has a row and has returned none.
+pub(super) fn no_row() -> Failure {
+    database_failure(FailureKind::Permanent, "a statement has no result".into())
+}
+
 impl From<&Error> for Failure {
     fn from(error: &Error) -> Self {
         let failure = |kind| database_failure(kind, describe(error));
@@ -121,7 +136,7 @@ impl From<&Error> for Failure {
         if is_conflict(error) {
             Self::Conflict
         } else if *code == SqlState::DIVISION_BY_ZERO {
-            Self::StaleSlot
+            Self::OtherEpoch
         } else if is_of_class(code.code(), &["22", "23", "44", "P0"]) {
             Self::RowRejected(describe(error))
         } else if is_lasting(code) {
@@ -141,11 +156,9 @@ impl From<&Error> for Failure {
 impl From<Failure> for StoreError {
     fn from(failure: Failure) -> Self {
         match failure {
-            Failure::Conflict => Self::Database("other clients change the same rows".into()),
-            Failure::StaleSlot => Self::Database(
-                "rows of waitlist_count are missing, or other clients keep changing the list"
-                    .into(),
-            ),
+            Failure::Conflict => Self::Database(CONFLICT.into()),
+            Failure::OtherEpoch => Self::Database(OTHER_EPOCH.into()),
+            Failure::NoSlot => Self::Database(NO_SLOT.into()),
             Failure::RowRejected(reason) => Self::Database(reason.into()),
             Failure::Database(DatabaseFailure { reason, kind }) if kind.is_database_response() => {
                 Self::Database(reason.into())

@@ -7,7 +7,7 @@
 //! - `open`: finds, creates or updates the list when it is opened.
 //! - `privileges`: whether the user may do what a server does.
 //! - `committer`, `request`, `batch`, `replies`, `writer`: commit sign-ups in batches.
-//! - `owner`: erasures, corrections and facts. `moment`: the epoch in which they take effect. `pool`: runs and repeats
+//! - `owner`: erasures, corrections and facts. `change`: the epoch in which they take effect. `pool`: runs and repeats
 //!   them, and the ledger's statements.
 //! - `state`: the count and the outage, shared by the tasks of an instance.
 //! - `entries`: reads the list.
@@ -17,6 +17,7 @@
 //! - `error`, `open_error`, `url_error`: errors.
 
 mod batch;
+mod change;
 mod committer;
 mod connection;
 mod connector;
@@ -27,7 +28,6 @@ mod ledger;
 mod ledger_sql;
 mod list_key;
 mod migrations;
-mod moment;
 mod open;
 mod open_error;
 mod owner;
@@ -174,8 +174,8 @@ impl PostgresWaitlist {
         ));
         Ok(Self {
             queue,
-            writes: Pool::new(reader_connector.with_own_permits()),
-            reads: Pool::new(reader_connector.with_own_permits()),
+            writes: Pool::new(reader_connector.with_own_permits(), &state),
+            reads: Pool::new(reader_connector.with_own_permits(), &state),
             reader_connector,
             state,
             _tasks: [runtime.spawn(committer), runtime.spawn(count_poller)]
@@ -219,28 +219,18 @@ impl PostgresWaitlist {
         lasting.map(Outage::error)
     }
 
-    /// Runs an operation. Fails at once in a lasting outage.
-    fn unless_in_outage<'a, T: Send + 'a>(
-        &'a self,
-        operation: impl Future<Output = Result<T, StoreError>> + Send + 'a,
-    ) -> StoreFuture<'a, T> {
-        match self.outage_error() {
-            Some(error) => Box::pin(std::future::ready(Err(error))),
-            None => Box::pin(operation),
-        }
-    }
-
-    /// Sends a request to the queue. Fails at once in a lasting outage.
-    fn fail_fast_in_outage<'a, T: 'a + Send>(
-        &'a self,
-        send: impl FnOnce(&'a Queue<Request>) -> StoreFuture<'a, T>,
-    ) -> StoreFuture<'a, T> {
+    /// Begins a call and waits for its end. Fails at once in a lasting outage.
+    fn unless_in_outage<'a, T, F>(&'a self, begin: impl FnOnce() -> F) -> StoreFuture<'a, T>
+    where
+        T: Send + 'a,
+        F: Future<Output = Result<T, StoreError>> + Send + 'a,
+    {
         if let Some(error) = self.outage_error() {
-            return Box::pin(std::future::ready(Err(error)));
+            return Box::pin(ready(Err(error)));
         }
-        let reply = send(&self.queue);
+        let call = begin();
         Box::pin(async move {
-            reply.await.map_err(|error| {
+            call.await.map_err(|error| {
                 let outage = self.state.outage.borrow();
                 match (error, outage.as_ref()) {
                     // The outage is the cause of the timeout.
@@ -258,16 +248,12 @@ impl OwnerList for PostgresWaitlist {
     }
 
     fn join_all(&self, entries: Vec<WaitlistEntry>) -> StoreFuture<'_, Vec<JoinOutcome>> {
-        self.fail_fast_in_outage(|queue| {
-            Box::pin(queue.enqueue(|reply| Request::JoinAll(entries, reply)))
-        })
+        self.unless_in_outage(|| self.queue.enqueue(|reply| Request::JoinAll(entries, reply)))
     }
 
     fn erase(&self, emails: &[Email], erasure: Erasure) -> StoreFuture<'_, Vec<bool>> {
         let emails = emails.to_vec();
-        self.unless_in_outage(async move {
-            owner::erase(&self.writes, &self.state, &emails, erasure).await
-        })
+        self.unless_in_outage(|| async move { owner::erase(&self.writes, &emails, erasure).await })
     }
 
     fn are_listed(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
@@ -288,16 +274,12 @@ impl OwnerList for PostgresWaitlist {
 
     fn suppress(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
         let emails = emails.to_vec();
-        self.unless_in_outage(async move {
-            suppressions::suppress(&self.writes, &self.state, &emails).await
-        })
+        self.unless_in_outage(|| async move { suppressions::suppress(&self.writes, &emails).await })
     }
 
     fn lift(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
         let emails = emails.to_vec();
-        self.unless_in_outage(async move {
-            suppressions::lift(&self.writes, &self.state, &emails).await
-        })
+        self.unless_in_outage(|| async move { suppressions::lift(&self.writes, &emails).await })
     }
 
     fn suppressions(&self) -> StoreFuture<'_, Suppressions> {
@@ -306,16 +288,12 @@ impl OwnerList for PostgresWaitlist {
 
     fn is_suppressed(&self, email: &Email) -> StoreFuture<'_, bool> {
         let email = email.clone();
-        Box::pin(
-            async move { suppressions::is_suppressed(&self.writes, &self.state, &email).await },
-        )
+        Box::pin(async move { suppressions::is_suppressed(&self.writes, &email).await })
     }
 
     fn correct(&self, old: &Email, new: &Email) -> StoreFuture<'_, CorrectOutcome> {
         let (old, new) = (old.clone(), new.clone());
-        self.unless_in_outage(
-            async move { owner::correct(&self.writes, &self.state, &old, &new).await },
-        )
+        self.unless_in_outage(|| async move { owner::correct(&self.writes, &old, &new).await })
     }
 
     fn compact(&self, _: &mut (dyn FnMut(u64) + Send)) -> Result<Compaction, StoreError> {
@@ -335,8 +313,9 @@ impl OwnerList for PostgresWaitlist {
 
 impl Waitlist for PostgresWaitlist {
     fn join(&self, entry: WaitlistEntry) -> StoreFuture<'_, JoinOutcome> {
-        self.fail_fast_in_outage(|queue| {
-            queue.request(REPLY_TIMEOUT, |reply| Request::Join(entry, reply))
+        self.unless_in_outage(|| {
+            self.queue
+                .request(REPLY_TIMEOUT, |reply| Request::Join(entry, reply))
         })
     }
 
@@ -353,16 +332,14 @@ impl Waitlist for PostgresWaitlist {
     }
 
     fn add_facts(&self, facts: Vec<(Email, Fact)>) -> StoreFuture<'_, Vec<bool>> {
-        self.unless_in_outage(
-            async move { owner::add_facts(&self.writes, &self.state, facts).await },
-        )
+        self.unless_in_outage(|| owner::add_facts(&self.writes, facts))
     }
 
     fn ready(&self) -> StoreFuture<'_, ()> {
         if let Some(outage) = self.state.outage.borrow().as_ref() {
-            return Box::pin(std::future::ready(Err(outage.error())));
+            return Box::pin(ready(Err(outage.error())));
         }
-        self.fail_fast_in_outage(|queue| queue.request(READY_TIMEOUT, Request::Ready))
+        self.unless_in_outage(|| self.queue.request(READY_TIMEOUT, Request::Ready))
     }
 
     /// While the database responds, the count is at most a quarter of a second old.

@@ -264,7 +264,7 @@ fn timed_out(database: &str) -> PostgresOpenError {
 fn statement_error(database: &str) -> impl Fn(Error) -> PostgresOpenError + use<'_> {
     move |error| match Failure::from(&error) {
         // The row may be in a table of the system catalog.
-        Failure::Conflict | Failure::StaleSlot => PostgresOpenError::Unavailable {
+        Failure::Conflict | Failure::OtherEpoch => PostgresOpenError::Unavailable {
             database: database.to_owned(),
             reason: describe(&error),
         },

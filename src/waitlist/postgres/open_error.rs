@@ -6,7 +6,7 @@
 use thiserror::Error;
 
 use super::{
-    error::{DatabaseFailure, Failure, FailureKind},
+    error::{CONFLICT, DatabaseFailure, Failure, FailureKind, NO_SLOT, OTHER_EPOCH},
     schema::FORMAT_VERSION,
     tls::TlsError,
 };
@@ -127,11 +127,15 @@ impl PostgresOpenError {
         match failure {
             Failure::Conflict => Self::Unavailable {
                 database,
-                reason: "other clients change the same rows".into(),
+                reason: CONFLICT.into(),
             },
-            Failure::StaleSlot => Self::Unavailable {
+            Failure::OtherEpoch => Self::Unavailable {
                 database,
-                reason: "a row of waitlist_count is missing".into(),
+                reason: OTHER_EPOCH.into(),
+            },
+            Failure::NoSlot => Self::Unavailable {
+                database,
+                reason: NO_SLOT.into(),
             },
             Failure::RowRejected(reason) => Self::Rejected { database, reason },
             Failure::Database(DatabaseFailure { reason, kind }) => match kind {

@@ -1,7 +1,6 @@
 //! What the owner changes, and people by their links: erasures, corrections and facts.
 //!
-//! Each attempt reads the epoch of the list first. What it reads afterwards is as new, and its changes take effect only
-//! in this epoch, or name the sign-ups that they change.
+//! Each attempt reads the epoch of the list first, see [`Change`]. What it reads afterwards is as new.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -15,13 +14,11 @@ use super::{
         error::StoreError,
         store::{CorrectOutcome, Erasure},
     },
-    connection::Connection,
+    change::Change,
     error::Failure,
-    moment::Moment,
     pool::{Operation, Pool},
     rows::{column, get},
-    sql,
-    state::State,
+    sql, suppression_sql,
     writer::{hash_bytes, kind_and_time},
 };
 
@@ -34,20 +31,18 @@ const REJECTIONS_MAX: usize = 2;
 /// Erases addresses. Returns, for each, whether it was listed.
 pub(super) async fn erase(
     pool: &Pool,
-    state: &State,
     emails: &[Email],
     erasure: Erasure,
 ) -> Result<Vec<bool>, StoreError> {
     let keys: Vec<_> = emails.iter().map(Email::key).collect();
     let erasing = Erase {
-        state,
         // The order prevents deadlocks between instances.
         keys: keys.iter().map(String::as_bytes).collect(),
         erasure,
         named: HashMap::new(),
         erased: HashSet::new(),
     };
-    let mut erased = pool.run(erasing).await?;
+    let mut erased = pool.change(erasing).await?;
     Ok(keys
         .iter()
         .map(|key| erased.remove(key.as_bytes()))
@@ -55,7 +50,6 @@ pub(super) async fn erase(
 }
 
 struct Erase<'a> {
-    state: &'a State,
     keys: BTreeSet<&'a [u8]>,
     erasure: Erasure,
     /// The sign-ups that an attempt named, with their addresses, until their fate is known.
@@ -67,16 +61,15 @@ struct Erase<'a> {
 impl Operation for Erase<'_> {
     type Output = HashSet<Vec<u8>>;
 
-    async fn attempt(&mut self, connection: &mut Connection) -> Result<Self::Output, Failure> {
+    async fn attempt(&mut self, change: &mut Change<'_>) -> Result<Self::Output, Failure> {
         let sought: Vec<_> = self.keys.iter().copied().collect();
-        let mut moment = Moment::read(connection, self.state).await?;
         let rounds = match self.erasure {
             // A person who stays, or signs up again in between, is not to be erased.
             Erasure::Unconfirmed { .. } => 1,
             _ => ERASE_ROUNDS_MAX,
         };
         for round in 0..rounds {
-            let listed = moment.find_listed(&sought).await?;
+            let listed = change.find_listed(&sought).await?;
             // Even if nobody is listed, an erasure stops earlier sign-ups that are still on their way. An entry that is
             // found afterwards is a new sign-up.
             if round > 0 && listed.is_empty() {
@@ -86,32 +79,35 @@ impl Operation for Erase<'_> {
             self.named.extend(named);
             let (keys, ids): (Vec<&[u8]>, Vec<Uuid>) =
                 listed.iter().map(|(key, id)| (&**key, *id)).unzip();
-            let slot = moment.slot;
-            let gone = match self.erasure {
+            let slot = change.slot;
+            let row = match self.erasure {
                 Erasure::Complete => {
                     let params: [&(dyn ToSql + Sync); 3] = [&keys, &ids, &slot];
-                    moment.raise_epoch(sql::ERASE, &params).await?
+                    change.raise_epoch(sql::ERASE, &params).await?
                 }
                 // Each round suppresses, because a person who has signed up since the last one has lifted the
                 // suppression.
                 Erasure::Suppress => {
-                    let hashes = sought.iter().map(|it| hash_bytes(&moment.list_key, it));
-                    let hashes = hashes.collect();
-                    moment.erase_and_suppress((&keys, &ids), hashes).await?
+                    let epoch = change.epoch;
+                    let departures: Vec<_> = keys.iter().map(|_| Uuid::new_v4()).collect();
+                    let hashes = sought.iter().map(|it| hash_bytes(&change.list_key, it));
+                    let mut hashes: Vec<_> = hashes.collect();
+                    // The order prevents deadlocks between instances.
+                    hashes.sort_unstable();
+                    let params: [&(dyn ToSql + Sync); 6] =
+                        [&keys, &ids, &slot, &epoch, &hashes, &departures];
+                    change
+                        .raise_epoch(suppression_sql::ERASE_AND_SUPPRESS, &params)
+                        .await?
                 }
                 Erasure::Unconfirmed { before } => {
                     let params: [&(dyn ToSql + Sync); 4] = [&keys, &ids, &slot, &before];
-                    let erasing = moment.connection.run_transaction(
-                        sql::LOCK_LIST,
-                        sql::ERASE_UNCONFIRMED,
-                        &params,
-                    );
-                    let row = erasing.await?.ok_or(Failure::StaleSlot)?;
-                    self.state.set_slot(slot, get(&row, 0)?);
-                    self.state.note_epoch(get(&row, 1)?);
-                    get::<Vec<Uuid>>(&row, 2)?
+                    change
+                        .raise_epoch_of_locked_list(sql::ERASE_UNCONFIRMED, &params)
+                        .await?
                 }
             };
+            let gone: Vec<Uuid> = get(&row, 2)?;
             for id in gone {
                 self.erased.extend(self.named.remove(&id));
             }
@@ -120,7 +116,7 @@ impl Operation for Erase<'_> {
             // An attempt that failed does not report which entries it erased. Another client may have corrected some:
             // these are still listed, under another address.
             let ids: Vec<_> = self.named.keys().copied().collect();
-            let rows = connection.query(sql::FIND_IDS, &[&ids]).await?;
+            let rows = change.connection.query(sql::FIND_IDS, &[&ids]).await?;
             for id in column::<Uuid>(&rows, 0)? {
                 self.named.remove(&id);
             }
@@ -133,23 +129,20 @@ impl Operation for Erase<'_> {
 /// Gives the entry of an address another address.
 pub(super) async fn correct(
     pool: &Pool,
-    state: &State,
     old: &Email,
     new: &Email,
 ) -> Result<CorrectOutcome, StoreError> {
     let correction = Correct {
-        state,
         old_key: &old.key(),
         new_key: &new.key(),
         new,
         correcting: None,
         rejections: 0,
     };
-    pool.run(correction).await
+    pool.change(correction).await
 }
 
 struct Correct<'a> {
-    state: &'a State,
     old_key: &'a str,
     new_key: &'a str,
     new: &'a Email,
@@ -162,10 +155,9 @@ struct Correct<'a> {
 impl Operation for Correct<'_> {
     type Output = CorrectOutcome;
 
-    async fn attempt(&mut self, connection: &mut Connection) -> Result<CorrectOutcome, Failure> {
+    async fn attempt(&mut self, change: &mut Change<'_>) -> Result<CorrectOutcome, Failure> {
         let (old_key, new_key) = (self.old_key.as_bytes(), self.new_key.as_bytes());
-        let mut moment = Moment::read(connection, self.state).await?;
-        let listed = moment.find_listed(&[old_key, new_key]).await?;
+        let listed = change.find_listed(&[old_key, new_key]).await?;
         let new_id = listed.get(new_key).filter(|_| new_key != old_key);
         if new_id.is_some() && new_id == self.correcting.as_ref() {
             return Ok(CorrectOutcome::Corrected);
@@ -177,17 +169,19 @@ impl Operation for Correct<'_> {
             return Ok(CorrectOutcome::NewAddressListed);
         }
         self.correcting = Some(id);
-        let (slot, epoch, typed) = (moment.slot, moment.epoch, self.new.as_typed());
+        let (slot, epoch, typed) = (change.slot, change.epoch, self.new.as_typed());
         let params: [&(dyn ToSql + Sync); 6] = [&new_key, &typed, &old_key, &id, &slot, &epoch];
-        match moment.raise_epoch(sql::CORRECT, &params).await {
+        match change.raise_epoch(sql::CORRECT, &params).await {
             // Somebody may have signed up with the new address since it was looked up.
             Err(Failure::RowRejected(_)) if self.rejections < REJECTIONS_MAX => {
                 self.rejections += 1;
                 Err(Failure::Conflict)
             }
-            // Another client has changed the entry since it was looked up.
-            Ok(corrected) if corrected.is_empty() => Err(Failure::Conflict),
-            corrected => corrected.map(|_| CorrectOutcome::Corrected),
+            // If it is empty, another client has changed the entry since it was looked up.
+            row => match get::<Vec<Uuid>>(&row?, 2)?.is_empty() {
+                true => Err(Failure::Conflict),
+                false => Ok(CorrectOutcome::Corrected),
+            },
         }
     }
 }
@@ -195,7 +189,6 @@ impl Operation for Correct<'_> {
 /// Records facts. Returns, for each, whether its address is listed.
 pub(super) async fn add_facts(
     pool: &Pool,
-    state: &State,
     facts: Vec<(Email, Fact)>,
 ) -> Result<Vec<bool>, StoreError> {
     let facts = facts.into_iter();
@@ -203,11 +196,10 @@ pub(super) async fn add_facts(
         .map(|(email, fact)| (email.key(), Uuid::now_v7(), fact))
         .collect();
     let facts = &facts;
-    pool.run(AddFacts { state, facts }).await
+    pool.change(AddFacts { facts }).await
 }
 
 struct AddFacts<'a> {
-    state: &'a State,
     /// The addresses, the ids of the facts, and the facts.
     facts: &'a [(String, Uuid, Fact)],
 }
@@ -215,10 +207,9 @@ struct AddFacts<'a> {
 impl Operation for AddFacts<'_> {
     type Output = Vec<bool>;
 
-    async fn attempt(&mut self, connection: &mut Connection) -> Result<Vec<bool>, Failure> {
-        let mut moment = Moment::read(connection, self.state).await?;
+    async fn attempt(&mut self, change: &mut Change<'_>) -> Result<Vec<bool>, Failure> {
         let sought: Vec<_> = self.facts.iter().map(|(key, ..)| key.as_bytes()).collect();
-        let listed = moment.find_listed(&sought).await?;
+        let listed = change.find_listed(&sought).await?;
         let recorded = self.facts.iter().filter_map(|(key, id, fact)| {
             let entry = listed.get(key.as_bytes())?;
             Some((key.as_bytes(), *entry, *id, kind_and_time(*fact)))
@@ -233,13 +224,13 @@ impl Operation for AddFacts<'_> {
             let confirmed = recorded
                 .iter()
                 .filter(|(.., (kind, _))| *kind == sql::CONFIRMED);
-            let lifted = confirmed.map(|(address, ..)| hash_bytes(&moment.list_key, address));
+            let lifted = confirmed.map(|(address, ..)| hash_bytes(&change.list_key, address));
             let lifted: Vec<_> = lifted.collect();
-            let (slot, epoch) = (moment.slot, moment.epoch);
+            let (slot, epoch) = (change.slot, change.epoch);
             let params: [&(dyn ToSql + Sync); 8] = [
                 &keys, &entries, &ids, &kinds, &times, &slot, &epoch, &lifted,
             ];
-            moment.change(sql::ADD_FACTS, &params).await?;
+            change.run(sql::ADD_FACTS, &params).await?;
         }
         let is_listed = |(key, ..): &(String, _, _)| listed.contains_key(key.as_bytes());
         Ok(self.facts.iter().map(is_listed).collect())

@@ -3,7 +3,7 @@
 
 use std::{
     fmt,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -15,10 +15,12 @@ use tokio_postgres::{Row, types::ToSql};
 
 use super::{
     super::{error::StoreError, queue::REPLY_TIMEOUT},
+    change::Change,
     connection::Connection,
     connector::Connector,
     error::Failure,
     sql,
+    state::State,
 };
 
 /// Maximum number of operations at a time. It is less than the connections to a host, because statements still run after
@@ -28,15 +30,39 @@ const OPERATIONS_MAX: usize = 2;
 /// Pause before an operation is repeated.
 const RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
-/// What runs in a pool. An attempt that failed may have taken effect, fully or in part, so another one must be
+/// What changes the list. An attempt that failed may have taken effect, fully or in part, so another one must be
 /// harmless.
 pub(super) trait Operation: Send {
     type Output: Send;
 
     fn attempt(
         &mut self,
-        connection: &mut Connection,
+        change: &mut Change<'_>,
     ) -> impl Future<Output = Result<Self::Output, Failure>> + Send;
+}
+
+/// What runs in a pool: a change, or a single statement.
+trait Attempt: Send {
+    type Output: Send;
+
+    fn run(
+        &mut self,
+        connection: &mut Connection,
+        state: &State,
+    ) -> impl Future<Output = Result<Self::Output, Failure>> + Send;
+}
+
+impl<O: Operation> Attempt for O {
+    type Output = O::Output;
+
+    async fn run(
+        &mut self,
+        connection: &mut Connection,
+        state: &State,
+    ) -> Result<O::Output, Failure> {
+        let mut change = Change::begin(connection, state).await?;
+        self.attempt(&mut change).await
+    }
 }
 
 /// The connections for operations. Their statements wait briefly for locks, see [`sql::BRIEF_LOCKS`].
@@ -44,6 +70,7 @@ pub(super) struct Pool {
     connector: Connector,
     idle: Mutex<Vec<Connection>>,
     running: Semaphore,
+    state: Arc<State>,
 }
 
 impl fmt::Debug for Pool {
@@ -53,22 +80,36 @@ impl fmt::Debug for Pool {
 }
 
 impl Pool {
-    pub(super) fn new(connector: Connector) -> Self {
+    pub(super) fn new(connector: Connector, state: &Arc<State>) -> Self {
         Self {
             connector,
             idle: Mutex::default(),
             running: Semaphore::new(OPERATIONS_MAX),
+            state: Arc::clone(state),
         }
     }
 
-    /// Runs an operation, and repeats it after a failure that may pass. Between two attempts, others run.
+    /// Changes the list, and repeats that after a failure that may pass. Between two attempts, others run.
     ///
     /// # Errors
-    /// [`StoreError`], after as long as a client waits for a reply. Then the operation may have taken effect.
-    pub(super) async fn run<O: Operation>(
+    /// [`StoreError`], after as long as a client waits for a reply. Then the change may have taken effect.
+    pub(super) async fn change<O: Operation>(&self, change: O) -> Result<O::Output, StoreError> {
+        self.run(change).await
+    }
+
+    /// Returns the rows of a statement.
+    ///
+    /// # Errors
+    /// Like [`change`](Self::change).
+    pub(super) async fn query(
         &self,
-        mut operation: O,
-    ) -> Result<O::Output, StoreError> {
+        statement: &'static str,
+        params: &[&(dyn ToSql + Sync)],
+    ) -> Result<Vec<Row>, StoreError> {
+        self.run(Query { statement, params }).await
+    }
+
+    async fn run<A: Attempt>(&self, mut operation: A) -> Result<A::Output, StoreError> {
         let deadline = Instant::now() + REPLY_TIMEOUT;
         let mut last_error = StoreError::TimedOut;
         loop {
@@ -91,19 +132,7 @@ impl Pool {
         }
     }
 
-    /// Returns the rows of a statement.
-    ///
-    /// # Errors
-    /// Like [`run`](Self::run).
-    pub(super) async fn query(
-        &self,
-        statement: &'static str,
-        params: &[&(dyn ToSql + Sync)],
-    ) -> Result<Vec<Row>, StoreError> {
-        self.run(Query { statement, params }).await
-    }
-
-    async fn attempt<O: Operation>(&self, operation: &mut O) -> Result<O::Output, Failure> {
+    async fn attempt<A: Attempt>(&self, operation: &mut A) -> Result<A::Output, Failure> {
         let idle = self.idle().pop();
         let mut connection = match idle.filter(|it| it.is_usable() && !it.has_moved()) {
             Some(connection) => connection,
@@ -113,7 +142,7 @@ impl Pool {
                 connection
             }
         };
-        let done = operation.attempt(&mut connection).await;
+        let done = operation.run(&mut connection, &self.state).await;
         if connection.is_usable() {
             self.idle().push(connection);
         }
@@ -131,10 +160,10 @@ struct Query<'a> {
     params: &'a [&'a (dyn ToSql + Sync)],
 }
 
-impl Operation for Query<'_> {
+impl Attempt for Query<'_> {
     type Output = Vec<Row>;
 
-    async fn attempt(&mut self, connection: &mut Connection) -> Result<Vec<Row>, Failure> {
+    async fn run(&mut self, connection: &mut Connection, _: &State) -> Result<Vec<Row>, Failure> {
         connection.query(self.statement, self.params).await
     }
 }

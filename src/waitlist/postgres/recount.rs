@@ -2,7 +2,12 @@
 
 use std::time::Duration;
 
-use super::{super::error::StoreError, connector::Connector, error::Failure, sql};
+use super::{
+    super::error::StoreError,
+    connector::Connector,
+    error::{Failure, no_row},
+    sql,
+};
 
 /// Maximum number of attempts. A correction fails if another one, or an erasure, happens at the same time.
 const ATTEMPTS_MAX: usize = 5;
@@ -35,7 +40,7 @@ async fn correct(connector: &Connector) -> Result<Option<i64>, Failure> {
         guard = connection.query_opt(sql::GUARD_COUNT, &[]).await?;
     }
     // Any row of the count will do.
-    let guard = guard.ok_or(Failure::StaleSlot)?;
+    let guard = guard.ok_or(Failure::NoSlot)?;
     let to_failure = |error| Failure::from(&error);
     let (slot, epoch): (i64, i64) = (
         guard.try_get(0).map_err(to_failure)?,
@@ -43,7 +48,7 @@ async fn correct(connector: &Connector) -> Result<Option<i64>, Failure> {
     );
     connection.execute(sql::NO_STATEMENT_TIMEOUT).await?;
     let rows = connection.query_within(RECOUNT_TIMEOUT, sql::RECOUNT, &[]);
-    let row = rows.await?.pop().ok_or(Failure::StaleSlot)?;
+    let row = rows.await?.pop().ok_or_else(no_row)?;
     let counted: i64 = row.try_get(0).map_err(to_failure)?;
     let listed: i64 = row.try_get(1).map_err(to_failure)?;
     let difference = listed - counted;

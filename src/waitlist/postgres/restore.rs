@@ -129,8 +129,8 @@ impl Transaction<'_> {
         for statement in [BEGIN, WAIT_FOR_THE_BACKUP, LOCK] {
             self.run(statement, &[]).await?;
         }
-        let row = self.connection.query_opt(IS_EMPTY, &[]).await?;
-        if !get::<bool>(&row.ok_or(Failure::StaleSlot)?, 0)? {
+        let row = self.connection.query_one(IS_EMPTY, &[]).await?;
+        if !get::<bool>(&row, 0)? {
             return Err(RestoreError::NotEmpty);
         }
         Ok(self.run(SET_KEY, &[&key.as_bytes()]).await?)

@@ -13,6 +13,7 @@ use tokio::{
     sync::watch,
     time::{MissedTickBehavior, interval},
 };
+use tokio_postgres::Row;
 
 use super::{
     super::{
@@ -23,6 +24,7 @@ use super::{
     connector::Connector,
     error::{DatabaseFailure, Failure},
     request::Request,
+    rows::get,
     sql,
 };
 
@@ -87,9 +89,13 @@ impl State {
         }
     }
 
-    /// Notes that the list has this epoch. Its sign-ups must not go out with an older one.
-    pub(super) fn note_epoch(&self, epoch: i64) {
+    /// Notes the number of entries and the epoch in the row of a slot, and returns the epoch. Sign-ups of this instance must
+    /// not go out with an older one.
+    pub(super) fn note_slot(&self, slot: i64, row: &Row) -> Result<i64, Failure> {
+        self.set_slot(slot, get(row, 0)?);
+        let epoch = get(row, 1)?;
         self.epoch.fetch_max(epoch, Ordering::SeqCst);
+        Ok(epoch)
     }
 
     /// Returns the highest epoch that this instance has seen.

@@ -27,8 +27,6 @@ pub(super) struct Writer {
     epoch: i64,
     /// The key of the list, as it was in this epoch or later.
     list_key: ListKey,
-    /// Whether the row of the slot exists.
-    has_slot: bool,
 }
 
 /// A sign-up to insert.
@@ -79,34 +77,30 @@ impl Writer {
     /// Connects, and waits until all earlier commits are durable, see [`sql::READ_SLOT`].
     ///
     /// # Errors
-    /// [`Failure::StaleSlot`] if the row is missing and cannot be created.
+    /// [`Failure::NoSlot`] if the row is missing and cannot be created.
     pub(super) async fn connect(
         connector: &Connector,
         state: &Arc<State>,
         slot: i64,
     ) -> Result<Self, Failure> {
         let mut connection = connector.connect().await?;
-        let mut row = connection.query_opt(sql::READ_SLOT, &[&slot]).await?;
-        if row.is_none() {
+        let mut read = read_slot(&mut connection, state, slot).await;
+        if let Err(Failure::NoSlot) = read {
             match connection.execute(sql::CREATE_MISSING_SLOTS).await {
                 Err(Failure::Database(failure)) if failure.kind == FailureKind::Permanent => {
-                    return Err(Failure::StaleSlot);
+                    return Err(Failure::NoSlot);
                 }
                 created => created?,
             }
-            row = connection.query_opt(sql::READ_SLOT, &[&slot]).await?;
+            read = read_slot(&mut connection, state, slot).await;
         }
-        let row = row.ok_or(Failure::StaleSlot)?;
-        // At once: while the key is read, an erasure may note a newer count.
-        let epoch = note_slot(state, slot, &row)?;
-        let list_key = read_key(&mut connection).await?;
+        let (epoch, list_key) = read?;
         Ok(Self {
             connection,
             state: Arc::clone(state),
             slot,
             epoch,
             list_key,
-            has_slot: true,
         })
     }
 
@@ -116,14 +110,14 @@ impl Writer {
     }
 
     pub(super) fn is_usable(&self) -> bool {
-        self.has_slot && self.connection.is_usable()
+        self.connection.is_usable()
     }
 
     /// Inserts sign-ups. Those of visitors lift the suppressions of their addresses, unless they await a confirmation.
     ///
     /// # Errors
-    /// [`Failure::StaleSlot`] if an entry was erased since the last statement, or if the slot is missing. After an
-    /// erasure, the writer has the new epoch.
+    /// [`Failure::OtherEpoch`] if the list was changed since the last statement. The writer then has the new epoch, or is
+    /// no longer usable, for example because the slot is missing.
     pub(super) async fn join(
         &mut self,
         entries: &[NewEntry<'_>],
@@ -178,23 +172,16 @@ impl Writer {
         params: &[&(dyn ToSql + Sync)],
     ) -> Result<Row, Failure> {
         let (slot, epoch) = (self.slot, self.epoch);
-        let row = match self.connection.query_opt(statement, params).await {
-            Err(Failure::StaleSlot) => {
-                if self.refresh_slot().await.is_err() {
-                    // It has the old epoch. The statement itself has no effect, even if the refresh fails.
-                    self.connection.mark_failed();
-                    return Err(Failure::StaleSlot);
-                }
-                // If the slot is unchanged, a trigger divided by zero.
-                let is_from_trigger = self.has_slot && self.epoch == epoch;
-                return Err(if is_from_trigger {
-                    Failure::RowRejected("division by zero (22012)".into())
-                } else {
-                    Failure::StaleSlot
-                });
+        let inserted = self.connection.query_one(statement, params).await;
+        if let Err(Failure::OtherEpoch) = inserted {
+            // The statement has no effect, even if this fails. Then the writer is no longer usable.
+            let refreshed = self.refresh_slot().await;
+            if refreshed.is_ok() && self.epoch == epoch {
+                // The slot is unchanged, so a trigger divided by zero.
+                return Err(Failure::RowRejected("division by zero (22012)".into()));
             }
-            changed => changed?.ok_or(Failure::StaleSlot)?,
-        };
+        }
+        let row = inserted?;
         self.state.set_slot(slot, get(&row, 0)?);
         Ok(row)
     }
@@ -218,28 +205,14 @@ impl Writer {
         self.slot
     }
 
-    /// Reads the slot, its epoch and the key of the list again.
+    /// Reads the slot, its epoch and the key of the list again. If this fails, the writer is no longer usable: it must not
+    /// go on with an old epoch, or with the new epoch and the old key.
     async fn refresh_slot(&mut self) -> Result<(), Failure> {
-        let row = self
-            .connection
-            .query_opt(sql::READ_SLOT, &[&self.slot])
-            .await?;
-        self.has_slot = row.is_some();
-        if let Some(row) = row {
-            self.update_slot(&row)?;
-        }
-        self.read_list_key().await
-    }
-
-    /// Reads the key of the list. It must run after the epoch was read: a restore that changes the key in between raises
-    /// the epoch. One statement could not read both, because it may wait for the row of the slot, and then returns the
-    /// new epoch with the old key. If this fails, the writer must not go on with the new epoch and the old key.
-    async fn read_list_key(&mut self) -> Result<(), Failure> {
-        let key = read_key(&mut self.connection).await;
-        if key.is_err() {
+        let read = read_slot(&mut self.connection, &self.state, self.slot).await;
+        if read.is_err() {
             self.connection.mark_failed();
         }
-        self.list_key = key?;
+        (self.epoch, self.list_key) = read?;
         Ok(())
     }
 
@@ -269,20 +242,21 @@ impl Writer {
     ) -> Result<Vec<Row>, Failure> {
         self.connection.query(statement, params).await
     }
-
-    /// Takes the number of entries and the epoch of the slot from a row.
-    fn update_slot(&mut self, row: &Row) -> Result<(), Failure> {
-        self.epoch = note_slot(&self.state, self.slot, row)?;
-        Ok(())
-    }
 }
 
-/// Notes the count and the epoch in the row of a slot, and returns the epoch.
-fn note_slot(state: &State, slot: i64, row: &Row) -> Result<i64, Failure> {
-    state.set_slot(slot, get(row, 0)?);
-    let epoch = get(row, 1)?;
-    state.note_epoch(epoch);
-    Ok(epoch)
+/// Reads a slot, and returns its epoch and the key of the list.
+///
+/// The key is read after the epoch: a restore that changes the key in between raises the epoch. One statement could not
+/// read both, because it may wait for the row of the slot, and then returns the new epoch with the old key.
+async fn read_slot(
+    connection: &mut Connection,
+    state: &State,
+    slot: i64,
+) -> Result<(i64, ListKey), Failure> {
+    let row = connection.query_opt(sql::READ_SLOT, &[&slot]).await?;
+    // At once: while the key is read, an erasure may note a newer count.
+    let epoch = state.note_slot(slot, &row.ok_or(Failure::NoSlot)?)?;
+    Ok((epoch, read_key(connection).await?))
 }
 
 /// Returns the hash of an address, see [`Email::key`](super::super::email::Email::key).

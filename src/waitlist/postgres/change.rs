@@ -1,4 +1,4 @@
-//! The list at the beginning of an attempt to change it.
+//! A change of the list, in one epoch.
 
 use std::collections::HashMap;
 
@@ -13,35 +13,35 @@ use super::{
     rows::{column, get},
     schema, sql,
     state::State,
-    suppression_sql,
 };
 
-/// The list at the beginning of an attempt.
-pub(super) struct Moment<'a> {
+/// An attempt to change the list. Its statements take effect only in its epoch, or name the sign-ups that they change.
+pub(super) struct Change<'a> {
     pub(super) connection: &'a mut Connection,
     state: &'a State,
     /// The slot in which the attempt counts.
     pub(super) slot: i64,
+    /// The epoch of the list, which the attempt may raise.
     pub(super) epoch: i64,
     /// The key of the list, as it was in this epoch or later. Then no statement takes effect.
     pub(super) list_key: ListKey,
 }
 
-impl<'a> Moment<'a> {
-    /// Reads the epoch, and then the key: one that is restored in between raises the epoch.
-    pub(super) async fn read(
+impl<'a> Change<'a> {
+    /// Reads the epoch, and then the key: a restore that changes the key in between raises the epoch.
+    pub(super) async fn begin(
         connection: &'a mut Connection,
         state: &'a State,
     ) -> Result<Self, Failure> {
         let slot = schema::random_slot(None);
         let row = connection.query_opt(sql::READ_SLOT, &[&slot]).await?;
-        let row = row.ok_or(Failure::StaleSlot)?;
+        let epoch = get(&row.ok_or(Failure::NoSlot)?, 1)?;
         let list_key = read_key(connection).await?;
         Ok(Self {
             connection,
             state,
             slot,
-            epoch: get(&row, 1)?,
+            epoch,
             list_key,
         })
     }
@@ -56,43 +56,39 @@ impl<'a> Moment<'a> {
         Ok(keys.into_iter().zip(ids).collect())
     }
 
-    /// Runs a statement that counts in the slot, and returns its row.
-    pub(super) async fn change(
+    /// Runs a statement that counts in the slot.
+    pub(super) async fn run(
         &mut self,
         statement: &'static str,
         params: &[&(dyn ToSql + Sync)],
-    ) -> Result<Row, Failure> {
-        let row = self.connection.query_opt(statement, params).await?;
-        let row = row.ok_or(Failure::StaleSlot)?;
+    ) -> Result<(), Failure> {
+        let row = self.connection.query_one(statement, params).await?;
         self.state.set_slot(self.slot, get(&row, 0)?);
-        Ok(row)
+        Ok(())
     }
 
-    /// Like [`change`](Self::change), for a statement that raises the epoch. Returns the ids of the sign-ups that it
-    /// changed.
+    /// Runs a statement that counts in the slot and raises the epoch. Returns its row.
     pub(super) async fn raise_epoch(
         &mut self,
         statement: &'static str,
         params: &[&(dyn ToSql + Sync)],
-    ) -> Result<Vec<Uuid>, Failure> {
-        let row = self.change(statement, params).await?;
-        self.epoch = get(&row, 1)?;
-        self.state.note_epoch(self.epoch);
-        get(&row, 2)
+    ) -> Result<Row, Failure> {
+        let row = self.connection.query_one(statement, params).await?;
+        self.epoch = self.state.note_slot(self.slot, &row)?;
+        Ok(row)
     }
 
-    /// Runs [`suppression_sql::ERASE_AND_SUPPRESS`]. Returns the ids of the sign-ups that were erased.
-    pub(super) async fn erase_and_suppress(
+    /// Like [`raise_epoch`](Self::raise_epoch), for a statement that runs after [`sql::LOCK_LIST`].
+    pub(super) async fn raise_epoch_of_locked_list(
         &mut self,
-        (keys, ids): (&[&[u8]], &[Uuid]),
-        mut hashes: Vec<Vec<u8>>,
-    ) -> Result<Vec<Uuid>, Failure> {
-        // The order prevents deadlocks between instances.
-        hashes.sort_unstable();
-        let (slot, epoch) = (self.slot, self.epoch);
-        let departures: Vec<_> = keys.iter().map(|_| Uuid::new_v4()).collect();
-        let params: [&(dyn ToSql + Sync); 6] = [&keys, &ids, &slot, &epoch, &hashes, &departures];
-        self.raise_epoch(suppression_sql::ERASE_AND_SUPPRESS, &params)
-            .await
+        statement: &'static str,
+        params: &[&(dyn ToSql + Sync)],
+    ) -> Result<Row, Failure> {
+        let running = self
+            .connection
+            .run_transaction(sql::LOCK_LIST, statement, params);
+        let row = running.await?;
+        self.epoch = self.state.note_slot(self.slot, &row)?;
+        Ok(row)
     }
 }
