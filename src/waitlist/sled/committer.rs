@@ -5,10 +5,7 @@
 //! and syncs the log itself. Only then does it reply to all of them. Requests that wait at the same time share one
 //! sync, and a lone request is not delayed.
 
-use std::{
-    sync::{PoisonError, atomic::Ordering},
-    time::SystemTime,
-};
+use std::{sync::atomic::Ordering, time::SystemTime};
 
 use tokio::sync::mpsc;
 
@@ -21,10 +18,10 @@ use super::{
         store::{CALL_MAX, CorrectOutcome, Erasure, JoinOutcome},
         suppression::Departure,
     },
-    compaction::CompactedCopySlot,
     contents::Contents,
     error::or_exit,
     file_guard::FileGuard,
+    locked,
     record::{
         FACT_BYTES, Record, RecordItem, SUPPRESSION_BYTES, StoredAddress, StoredEntry, StoredFact,
     },
@@ -72,8 +69,6 @@ pub(super) struct SledCommitter {
     /// Whether the batch has erased somebody.
     pub(super) has_erased: bool,
     pub(super) published: Published,
-    /// Where a compacted copy of the store waits to be used.
-    pub(super) compacted_copy: CompactedCopySlot,
 }
 
 impl SledCommitter {
@@ -91,7 +86,6 @@ impl SledCommitter {
     /// Runs as many of the jobs as may share a sync, publishes the result, and replies.
     fn commit(&mut self, jobs: &mut Vec<Job>) {
         self.files.exit_if_overwritten();
-        self.swap_in_compacted_copy();
         let end_before = self.contents.tail.end();
         self.has_erased = false;
         let mut replies = Vec::new();
@@ -111,8 +105,7 @@ impl SledCommitter {
             if self.has_erased {
                 or_exit(self.files.high_water_mark.sync());
             }
-            let snapshot = self.published.snapshot.lock();
-            let mut snapshot = snapshot.unwrap_or_else(PoisonError::into_inner);
+            let mut snapshot = locked(&self.published.snapshot);
             (snapshot.end, snapshot.count) = (end, self.contents.people.len());
             drop(snapshot);
             let count = self.contents.people.len();

@@ -10,7 +10,6 @@ use std::{
     fs::{self, File},
     io,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, mpsc},
 };
 
 use rustix::{
@@ -39,9 +38,6 @@ const REPORT_INTERVAL_ENTRIES: u64 = 10_000;
 /// the store: 7 % after an import of 40,000 people.
 const RESERVE_BYTES: u64 = 8 << 20;
 
-/// Where a copy waits for the committer.
-pub(super) type CompactedCopySlot = Arc<Mutex<Option<CompactedCopy>>>;
-
 /// A copy of the store, as it was a moment ago.
 #[derive(Debug)]
 pub(super) struct CompactedCopy {
@@ -52,8 +48,6 @@ pub(super) struct CompactedCopy {
     pub(super) tail: Record,
     pub(super) database: ::sled::Db,
     pub(super) records: ::sled::Tree,
-    /// Receives the result of the exchange: whether the files are free of old addresses.
-    pub(super) result: mpsc::Sender<Result<bool, OpenFailure>>,
 }
 
 /// Returns the directory of the copy of a store.
@@ -102,7 +96,7 @@ fn is_store_file(name: &str) -> bool {
         || name.starts_with("snap.")
 }
 
-/// Copies a store. Reports the number of copied entries. Also returns the receiver of the result of the exchange.
+/// Copies a store. Reports the number of copied entries.
 ///
 /// # Errors
 /// If the store is a link, or the disk has no room.
@@ -111,7 +105,7 @@ pub(super) fn copy(
     snapshot: &Snapshot,
     key: ListKey,
     report_copied: &mut (dyn FnMut(u64) + Send),
-) -> Result<(CompactedCopy, mpsc::Receiver<Result<bool, OpenFailure>>), OpenFailure> {
+) -> Result<CompactedCopy, OpenFailure> {
     let directory = create_copy_dir(store)?;
     let (database, records, tail) = catch_panic(|| {
         HighWaterMark::create(&directory)?;
@@ -140,16 +134,13 @@ pub(super) fn copy(
         sync_tree(&directory)?;
         Ok((database, records, tail))
     })?;
-    let (result, receiver) = mpsc::channel();
-    let copy = CompactedCopy {
+    Ok(CompactedCopy {
         directory,
         end: snapshot.end,
         tail,
         database,
         records,
-        result,
-    };
-    Ok((copy, receiver))
+    })
 }
 
 /// What became void, by the numbers of the entries.

@@ -1,6 +1,6 @@
 //! The last step of a compaction, in the committer: the copy is completed, and takes the place of the store.
 
-use std::{fs::File, sync::PoisonError};
+use std::fs::File;
 
 use super::{
     committer::SledCommitter,
@@ -9,34 +9,24 @@ use super::{
     file_guard::FileGuard,
     files::{FileState, sync_tree},
     high_water_mark::HighWaterMark,
+    locked,
     overwrite_monitor::OverwriteMonitor,
     record::{self, Record, RecordItem},
     scratch_copy::LOG_FILE,
 };
 
 impl SledCommitter {
-    /// Puts a compacted copy in the place of the store, if one is waiting.
-    pub(super) fn swap_in_compacted_copy(&mut self) {
-        let copy = self.compacted_copy.lock();
-        let copy = copy.unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(copy) = copy {
-            self.files.exit_if_missing();
-            let result = copy.result.clone();
-            // Sending fails if the caller has gone.
-            let _ = result.send(self.exchange(copy));
-        }
-    }
-
-    /// Completes the copy and exchanges it with the store. If that fails, the store is unchanged. Returns whether the
-    /// new files are free of old addresses: those of people who were erased or corrected since they were copied are not.
-    fn exchange(&mut self, copy: CompactedCopy) -> Result<bool, OpenFailure> {
+    /// Completes the copy and exchanges it with the store, between two batches. If that fails, the store is unchanged.
+    /// Returns whether the new files are free of old addresses: those of people who were erased or corrected since they
+    /// were copied are not.
+    pub(super) fn exchange(&mut self, copy: CompactedCopy) -> Result<bool, OpenFailure> {
+        self.files.exit_if_missing();
         let CompactedCopy {
             directory,
             end,
             mut tail,
             database,
             records,
-            ..
         } = copy;
         let mut is_clean = true;
         // The record with the first item that was not copied may have earlier ones too.
@@ -82,9 +72,7 @@ impl SledCommitter {
         };
         (self.database, self.records) = (database, records);
         self.contents.tail = tail;
-        let snapshot = self.published.snapshot.lock();
-        let mut snapshot = snapshot.unwrap_or_else(PoisonError::into_inner);
-        snapshot.records = self.records.clone();
+        locked(&self.published.snapshot).records = self.records.clone();
         Ok(is_clean)
     }
 }

@@ -57,11 +57,11 @@ use super::{
     backup_item::{BackupItem, RestoreError},
     error::{StoreError, StoreFuture},
     queue::Queue,
+    store::CALL_MAX,
     store_panic::COMMITTER_THREAD_NAME,
     suppression::ListKey,
 };
 use committer::{Job, SledCommitter};
-use compaction::CompactedCopySlot;
 use error::{OpenFailure, io_error};
 use file_guard::FileGuard;
 use files::FileState;
@@ -83,7 +83,6 @@ pub struct SledWaitlist {
     snapshot: Arc<Mutex<Snapshot>>,
     syncs: Arc<AtomicU64>,
     count: watch::Receiver<u64>,
-    compacted_copy: CompactedCopySlot,
     /// Locked while a compaction runs.
     compaction: Mutex<()>,
     locks: Mutex<Locks>,
@@ -176,7 +175,6 @@ impl SledWaitlist {
             syncs: Arc::clone(&syncs),
             count: publish,
         };
-        let compacted_copy = CompactedCopySlot::default();
         let log_state = FileState::from_file(&log);
         let log_state = log_state.map_err(io_error(data))?;
         let committer = SledCommitter {
@@ -192,7 +190,6 @@ impl SledWaitlist {
             contents,
             has_erased: false,
             published,
-            compacted_copy: CompactedCopySlot::clone(&compacted_copy),
         };
         let (queue, requests) = Queue::new();
         let committer = thread::Builder::new()
@@ -205,7 +202,6 @@ impl SledWaitlist {
             snapshot,
             syncs,
             count,
-            compacted_copy,
             compaction: Mutex::default(),
             locks: Mutex::new(locks),
             store,
@@ -236,19 +232,17 @@ impl SledWaitlist {
         &self,
         report_copied: &mut (dyn FnMut(u64) + Send),
     ) -> Result<bool, OpenFailure> {
-        let stopped = || io::Error::other(StoreError::Stopped);
         let key = self
             .queue
             .blocking_request(|reply| Job::new(0, reply, |it| it.contents.suppressions.key()));
         let key = key.map_err(io::Error::other)?;
-        let (copy, result) = compaction::copy(&self.store, &self.snapshot(), key, report_copied)?;
+        let copy = compaction::copy(&self.store, &self.snapshot(), key, report_copied)?;
         let lock = lock::lock_store(&copy.directory).map_err(io::Error::other)?;
-        *locked(&self.compacted_copy) = Some(copy);
-        let barrier = self
+        // It costs a whole batch, so nothing else changes the list in the same one.
+        let exchanged = self
             .queue
-            .blocking_request(|reply| Job::new(0, reply, |_| ()));
-        barrier.map_err(io::Error::other)?;
-        let is_clean = result.recv().map_err(|_| stopped())??;
+            .blocking_request(|reply| Job::new(CALL_MAX, reply, |it| it.exchange(copy)));
+        let is_clean = exchanged.map_err(io::Error::other)??;
         locked(&self.locks).replace_store(lock);
         compaction::remove_leftovers(&self.store)?;
         Ok(is_clean)
