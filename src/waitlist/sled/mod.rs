@@ -101,10 +101,10 @@ impl SledWaitlist {
         open::exists_in(data)
     }
 
-    /// Checks that the disk of a directory has the room that opening a list in it needs.
+    /// Checks that the disk of a directory has room enough for opening a list in it.
     ///
     /// # Errors
-    /// The error with which [`open`](Self::open) would fail.
+    /// The error with which [`open`](Self::open) fails on a full disk.
     pub fn check_room(directory: &Path) -> Result<(), SledOpenError> {
         error::check_room(directory)
     }
