@@ -27,6 +27,7 @@ fn advice(error: &StoreError) -> &'static str {
         StoreError::Superseded => {
             "see who has it with `landing messages`, and run the command again"
         }
+        StoreError::CallTooLarge => "report this",
         StoreError::NoRandomness => "check /dev/urandom, and run the command again",
         StoreError::NotCompacted(_) => "no entry is lost",
         StoreError::ServerNotResponding(_) => "if it was stopped, run the command again",

@@ -35,6 +35,9 @@ pub enum StoreError {
     /// The result of a delivery is not recorded, because another process has begun or finished the delivery.
     #[error("another process has begun or finished the same deliveries")]
     Superseded,
+    /// The call has more than [`CALL_MAX`](super::CALL_MAX) items. It has changed nothing.
+    #[error("a call with more than {max} items", max = super::CALL_MAX)]
+    CallTooLarge,
     /// The system returns no random numbers for a key.
     #[error("the system returns no random numbers")]
     NoRandomness,

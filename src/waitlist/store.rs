@@ -66,9 +66,17 @@ pub struct Compaction {
 /// begin between two syncs: after a power cut with several unsynced segments, `open()` hung forever.
 pub const CALL_MAX: usize = 128;
 
+/// Fails if a call has more than [`CALL_MAX`] items. Every store calls it first.
+pub(super) fn check_call(items: usize) -> Result<(), StoreError> {
+    match items <= CALL_MAX {
+        true => Ok(()),
+        false => Err(StoreError::CallTooLarge),
+    }
+}
+
 /// What the owner's commands do with a list. Both stores implement it, and so does the client of a running server.
 ///
-/// A call has at most [`CALL_MAX`] entries or addresses.
+/// A call has at most [`CALL_MAX`] entries or addresses. Otherwise it fails with [`StoreError::CallTooLarge`].
 pub trait OwnerList: Ledger {
     /// Returns the number of entries.
     ///

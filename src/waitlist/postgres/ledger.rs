@@ -13,6 +13,7 @@ use super::{
             Ledger, Message, ServerReply,
         },
         message_id::MessageId,
+        store::check_call,
         suppression::AddressHash,
     },
     PostgresWaitlist,
@@ -83,6 +84,7 @@ impl Ledger for PostgresWaitlist {
         let deliveries = deliveries.into_iter().map(Delivery::from_elsewhere);
         let deliveries: Vec<_> = deliveries.collect();
         Box::pin(async move {
+            check_call(deliveries.len())?;
             let (id, known) = (message.as_str(), i64::from(known));
             let recipients = deliveries.iter().map(|it| it.recipient.as_bytes());
             let recipients: Vec<_> = recipients.collect();
@@ -128,6 +130,7 @@ impl Ledger for PostgresWaitlist {
     ) -> StoreFuture<'_, Vec<bool>> {
         let message = message.clone();
         Box::pin(async move {
+            check_call(deliveries.len())?;
             let id = message.as_str();
             let lease = DELIVERY_LEASE.as_millis() as i64;
             let numbers: Vec<_> = deliveries.iter().map(|it| i64::from(it.number)).collect();
@@ -153,6 +156,7 @@ impl Ledger for PostgresWaitlist {
     ) -> StoreFuture<'_, ()> {
         let message = message.clone();
         Box::pin(async move {
+            check_call(results.len())?;
             let id = message.as_str();
             let numbers: Vec<_> = results.iter().map(|it| i64::from(it.number)).collect();
             let attempts: Vec<_> = results.iter().map(|it| i64::from(it.attempt)).collect();

@@ -65,7 +65,7 @@ use super::{
     entry_stream::{EntryStream, Selection},
     error::{StoreError, StoreFuture},
     queue::{Queue, READY_TIMEOUT, REPLY_TIMEOUT},
-    store::{Compaction, CorrectOutcome, Erasure, JoinOutcome, OwnerList, Waitlist},
+    store::{Compaction, CorrectOutcome, Erasure, JoinOutcome, OwnerList, Waitlist, check_call},
     store_panic::store_task,
     suppression::{ListKey, Suppressions},
 };
@@ -219,13 +219,13 @@ impl PostgresWaitlist {
         lasting.map(Outage::error)
     }
 
-    /// Begins a call and waits for its end. Fails at once in a lasting outage.
-    fn unless_in_outage<'a, T, F>(&'a self, begin: impl FnOnce() -> F) -> StoreFuture<'a, T>
+    /// Begins a call with this number of items, and waits for its end. Fails at once in a lasting outage.
+    fn call<'a, T, F>(&'a self, items: usize, begin: impl FnOnce() -> F) -> StoreFuture<'a, T>
     where
         T: Send + 'a,
         F: Future<Output = Result<T, StoreError>> + Send + 'a,
     {
-        if let Some(error) = self.outage_error() {
+        if let Some(error) = check_call(items).err().or_else(|| self.outage_error()) {
             return Box::pin(ready(Err(error)));
         }
         let call = begin();
@@ -248,17 +248,22 @@ impl OwnerList for PostgresWaitlist {
     }
 
     fn join_all(&self, entries: Vec<WaitlistEntry>) -> StoreFuture<'_, Vec<JoinOutcome>> {
-        self.unless_in_outage(|| self.queue.enqueue(|reply| Request::JoinAll(entries, reply)))
+        self.call(entries.len(), || {
+            self.queue.enqueue(|reply| Request::JoinAll(entries, reply))
+        })
     }
 
     fn erase(&self, emails: &[Email], erasure: Erasure) -> StoreFuture<'_, Vec<bool>> {
         let emails = emails.to_vec();
-        self.unless_in_outage(|| async move { owner::erase(&self.writes, &emails, erasure).await })
+        self.call(emails.len(), || async move {
+            owner::erase(&self.writes, &emails, erasure).await
+        })
     }
 
     fn are_listed(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
         let keys: Vec<_> = emails.iter().map(|it| it.key().into_bytes()).collect();
         Box::pin(async move {
+            check_call(keys.len())?;
             let rows = self.reads.query(sql::FIND_LISTED, &[&keys]).await?;
             let listed: HashSet<Vec<u8>> = column(&rows, 0)?.into_iter().collect();
             Ok(keys.iter().map(|key| listed.contains(key)).collect())
@@ -274,12 +279,16 @@ impl OwnerList for PostgresWaitlist {
 
     fn suppress(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
         let emails = emails.to_vec();
-        self.unless_in_outage(|| async move { suppressions::suppress(&self.writes, &emails).await })
+        self.call(emails.len(), || async move {
+            suppressions::suppress(&self.writes, &emails).await
+        })
     }
 
     fn lift(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
         let emails = emails.to_vec();
-        self.unless_in_outage(|| async move { suppressions::lift(&self.writes, &emails).await })
+        self.call(emails.len(), || async move {
+            suppressions::lift(&self.writes, &emails).await
+        })
     }
 
     fn suppressions(&self) -> StoreFuture<'_, Suppressions> {
@@ -293,7 +302,9 @@ impl OwnerList for PostgresWaitlist {
 
     fn correct(&self, old: &Email, new: &Email) -> StoreFuture<'_, CorrectOutcome> {
         let (old, new) = (old.clone(), new.clone());
-        self.unless_in_outage(|| async move { owner::correct(&self.writes, &old, &new).await })
+        self.call(1, || async move {
+            owner::correct(&self.writes, &old, &new).await
+        })
     }
 
     fn compact(&self, _: &mut (dyn FnMut(u64) + Send)) -> Result<Compaction, StoreError> {
@@ -313,7 +324,7 @@ impl OwnerList for PostgresWaitlist {
 
 impl Waitlist for PostgresWaitlist {
     fn join(&self, entry: WaitlistEntry) -> StoreFuture<'_, JoinOutcome> {
-        self.unless_in_outage(|| {
+        self.call(1, || {
             self.queue
                 .request(REPLY_TIMEOUT, |reply| Request::Join(entry, reply))
         })
@@ -332,14 +343,14 @@ impl Waitlist for PostgresWaitlist {
     }
 
     fn add_facts(&self, facts: Vec<(Email, Fact)>) -> StoreFuture<'_, Vec<bool>> {
-        self.unless_in_outage(|| owner::add_facts(&self.writes, facts))
+        self.call(facts.len(), || owner::add_facts(&self.writes, facts))
     }
 
     fn ready(&self) -> StoreFuture<'_, ()> {
         if let Some(outage) = self.state.outage.borrow().as_ref() {
             return Box::pin(ready(Err(outage.error())));
         }
-        self.unless_in_outage(|| self.queue.request(READY_TIMEOUT, Request::Ready))
+        self.call(0, || self.queue.request(READY_TIMEOUT, Request::Ready))
     }
 
     /// While the database responds, the count is at most a quarter of a second old.

@@ -35,7 +35,7 @@ impl OwnerList for SledWaitlist {
 
     fn are_listed(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
         let keys: Vec<_> = emails.iter().map(Email::key).collect();
-        self.run(0, move |committer| {
+        self.run(keys.len(), move |committer| {
             let are_listed = keys
                 .iter()
                 .map(|key| committer.contents.people.contains(key));

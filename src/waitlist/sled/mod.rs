@@ -57,7 +57,7 @@ use super::{
     backup_item::{BackupItem, RestoreError},
     error::{StoreError, StoreFuture},
     queue::Queue,
-    store::CALL_MAX,
+    store::{CALL_MAX, check_call},
     store_panic::COMMITTER_THREAD_NAME,
     suppression::ListKey,
 };
@@ -254,7 +254,11 @@ impl SledWaitlist {
         cost: usize,
         work: impl FnOnce(&mut SledCommitter) -> T + Send + 'static,
     ) -> StoreFuture<'_, T> {
-        Box::pin(self.queue.enqueue(move |reply| Job::new(cost, reply, work)))
+        Box::pin(async move {
+            check_call(cost)?;
+            let job = move |reply| Job::new(cost, reply, work);
+            self.queue.enqueue(job).await
+        })
     }
 
     /// Runs a function for each item in the committer, each of which takes the place of an entry in a batch.

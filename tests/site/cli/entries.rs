@@ -5,7 +5,9 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use landing::waitlist::{Email, PostgresWaitlist, SledWaitlist, Source, Waitlist, WaitlistEntry};
+use landing::waitlist::{
+    CALL_MAX, Email, PostgresWaitlist, SledWaitlist, Source, Waitlist, WaitlistEntry,
+};
 use tokio::runtime::Runtime;
 
 use super::TestCli;
@@ -13,9 +15,6 @@ use crate::{
     postgres_server::SHARED_SERVER,
     process::{Sandbox, ServerProcess},
 };
-
-/// Entries that are added at a time.
-const BATCH_SIZE: usize = 512;
 
 /// Returns a person who joined this long ago.
 pub(super) fn joined_ago(name: &str, age: Duration) -> WaitlistEntry {
@@ -66,7 +65,7 @@ fn fill_directory(data: &Path, entries: &[WaitlistEntry]) {
 }
 
 fn fill(list: &dyn Waitlist, runtime: &Runtime, entries: &[WaitlistEntry]) {
-    for batch in entries.chunks(BATCH_SIZE) {
+    for batch in entries.chunks(CALL_MAX) {
         let joined = runtime.block_on(list.join_all(batch.to_vec()));
         joined.expect("writable");
     }

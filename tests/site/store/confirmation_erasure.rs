@@ -19,6 +19,7 @@ use super::{
         open, site, wait_for_state, wait_until_asked,
     },
     email, entries,
+    many_items::ManyItems,
 };
 use crate::mail::smtp_server::SmtpServer;
 
@@ -186,7 +187,7 @@ async fn nobody_who_joins_again_is_erased(fixture: impl StoreFixture) {
         asked_at: Some(joined_at),
         ..WaitlistEntry::new(email(it), joined_at)
     });
-    list.join_all(people.collect()).await.expect("a response");
+    list.join_many(people.collect()).await.expect("a response");
     let asked: Vec<_> = typed.iter().map(|it| (it.as_str(), DAY * 32)).collect();
     add_accepted(&*list, &asked).await;
     note_last_days(&*list, 60).await;
@@ -202,7 +203,7 @@ async fn nobody_who_joins_again_is_erased(fixture: impl StoreFixture) {
     // The task asks people when it has erased everybody whose time is up.
     join_from(&site, 1, "last@example.com").await;
     wait_for_state(&*list, "last@example.com", DeliveryState::Accepted).await;
-    let are_listed = list.are_listed(&told_that_they_are_listed).await;
+    let are_listed = list.find_many(&told_that_they_are_listed).await;
     assert!(are_listed.expect("a response").iter().all(|it| *it));
     assert_eq!(list.count(), rejoined + 1);
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use landing::waitlist::{JoinOutcome, Waitlist};
 use tokio::task::JoinSet;
 
-use super::{StoreFixture, addresses, entries, entry, erase, join};
+use super::{StoreFixture, addresses, entries, entry, erase, join, many_items::ManyItems};
 
 conformance_tests! {
     new_list_is_empty,
@@ -72,7 +72,7 @@ async fn join_all_returns_outcomes_in_order(fixture: impl StoreFixture) {
     join(&*list, "7@example.com").await;
     // More sign-ups than fit into one batch, two for each address.
     let person = |number: u64| entry(&format!("{}@EXAMPLE.com", number % 300), number);
-    let joined = list.join_all((0..600).map(person).collect()).await;
+    let joined = list.join_many((0..600).map(person).collect()).await;
     let expected = (0..600).map(|number| match number {
         7 | 300.. => JoinOutcome::AlreadyListed,
         _ => JoinOutcome::New,

@@ -6,7 +6,9 @@ use landing::waitlist::{
     AddressFilter, CorrectOutcome, Erasure, JoinOutcome, Selection, Waitlist, WaitlistEntry,
 };
 
-use super::{StoreFixture, addresses, email, entries, entry, join, selected};
+use super::{
+    StoreFixture, addresses, email, entries, entry, join, many_items::ManyItems, selected,
+};
 
 conformance_tests! {
     corrects_an_address_and_keeps_its_time_and_place,
@@ -59,7 +61,7 @@ async fn corrects_many_addresses_to_long_ones(fixture: impl StoreFixture) {
         let domain = format!("{}.example.com", ["y".repeat(60), "z".repeat(60)].join("."));
         entry(&format!("{number}{}@{domain}", "x".repeat(50)), number)
     };
-    let joined = list.join_all((0..200).map(short).collect()).await;
+    let joined = list.join_many((0..200).map(short).collect()).await;
     joined.expect("a response");
     for number in 0..200 {
         let (old, new) = (short(number).email, long(number).email);

@@ -2,11 +2,11 @@
 
 use std::fs;
 
-use landing::waitlist::{OwnerList, SledWaitlist, Waitlist};
+use landing::waitlist::{SledWaitlist, Waitlist};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use tempfile::TempDir;
 
-use super::{copy_directory, directory_contents, entry};
+use super::{copy_directory, directory_contents, entry, many_items::ManyItems};
 use crate::process::write_locked;
 
 const ENTRIES: u64 = 4_000;
@@ -24,7 +24,7 @@ async fn damaged_list_opens_complete_or_is_rejected_unchanged() {
     let directory = TempDir::new().expect("a directory");
     let list = SledWaitlist::open(directory.path()).expect("the list opens");
     let people = (0..ENTRIES).map(|number| entry(&format!("{number}@example.com"), number));
-    let joined = list.join_all(people.collect()).await;
+    let joined = list.join_many(people.collect()).await;
     joined.expect("a response");
     drop(list);
 

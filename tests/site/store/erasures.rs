@@ -10,7 +10,10 @@ use landing::waitlist::{
 };
 use tokio::sync::oneshot;
 
-use super::{StoreFixture, addresses, email, entries, entry, erase, join, read_on_thread};
+use super::{
+    StoreFixture, addresses, email, entries, entry, erase, join, many_items::ManyItems,
+    read_on_thread,
+};
 
 conformance_tests! {
     erased_people_can_join_again,
@@ -103,7 +106,7 @@ async fn confirmations_win_over_erasures(fixture: impl StoreFixture) {
         asked_at: Some(long_ago),
         ..WaitlistEntry::new(it.clone(), long_ago)
     });
-    list.join_all(entries.collect()).await.expect("a response");
+    list.join_many(entries.collect()).await.expect("a response");
     let confirm = async |email: &Email| {
         let fact = Fact::ConfirmedAt(SystemTime::now());
         list.add_facts(vec![(email.clone(), fact)]).await == Ok(vec![true])
@@ -137,7 +140,7 @@ async fn confirmations_win_over_erasures(fixture: impl StoreFixture) {
     }
     erasing.await.expect("no panic");
     assert!(confirmed.len() <= PEOPLE - 20, "{}", confirmed.len());
-    let listed = list.are_listed(&confirmed).await.expect("a response");
+    let listed = list.find_many(&confirmed).await.expect("a response");
     assert!(listed.iter().all(|it| *it), "a confirmed person was erased");
     assert_eq!(addresses(&*list).len(), confirmed.len());
 }
@@ -145,7 +148,7 @@ async fn confirmations_win_over_erasures(fixture: impl StoreFixture) {
 async fn erases_many_and_reports_each(fixture: impl StoreFixture) {
     let list = fixture.open();
     let person = |number: u64| entry(&format!("{number}@example.com"), number);
-    let joined = list.join_all((0..1000).map(person).collect()).await;
+    let joined = list.join_many((0..1000).map(person).collect()).await;
     joined.expect("a response");
     let emails: Vec<_> = (0..1200)
         .step_by(3)
@@ -153,7 +156,7 @@ async fn erases_many_and_reports_each(fixture: impl StoreFixture) {
         .map(|number| email(&format!("{number}@EXAMPLE.com")))
         .collect();
     let erased = list
-        .erase(&emails, Erasure::Complete)
+        .erase_many(&emails, Erasure::Complete)
         .await
         .expect("a response");
     assert_eq!(erased.len(), 401);
@@ -176,10 +179,10 @@ async fn erases_many_and_reports_each(fixture: impl StoreFixture) {
 async fn compacts_while_people_join_leave_and_read(fixture: impl StoreFixture) {
     let list: Arc<dyn Waitlist> = fixture.open().into();
     let person = |number: u64| entry(&format!("{number}@example.com"), number);
-    let joined = list.join_all((0..3_000).map(person).collect()).await;
+    let joined = list.join_many((0..3_000).map(person).collect()).await;
     joined.expect("a response");
     let to_erase: Vec<_> = (0..1_000).map(|number| person(number).email).collect();
-    let erased = list.erase(&to_erase, Erasure::Complete).await;
+    let erased = list.erase_many(&to_erase, Erasure::Complete).await;
     erased.expect("a response");
     let snapshot = read_on_thread(|| list.entries(Selection::default()).expect("readable"));
     let compaction = tokio::task::spawn_blocking({

@@ -7,7 +7,9 @@ use landing::waitlist::{
     WaitlistEntry,
 };
 
-use super::{StoreFixture, email, entries, entry, erase, read_on_thread, selected};
+use super::{
+    StoreFixture, email, entries, entry, erase, many_items::ManyItems, read_on_thread, selected,
+};
 
 conformance_tests! {
     keeps_the_source,
@@ -181,7 +183,7 @@ async fn sign_up_keeps_its_facts(fixture: impl StoreFixture) {
             ..from("hn", entry(&format!("{number}@example.com"), number))
         })
         .collect();
-    let joined = list.join_all(people.clone()).await;
+    let joined = list.join_many(people.clone()).await;
     assert_eq!(joined, Ok(vec![JoinOutcome::New; 400]));
     assert_eq!((list.count(), entries(&*list)), (400, people.clone()));
     drop(list);
@@ -238,12 +240,12 @@ async fn correction_keeps_source_and_facts(fixture: impl StoreFixture) {
 async fn records_many_facts(fixture: impl StoreFixture) {
     let list = fixture.open();
     let person = |number: u64| entry(&format!("{number}@example.com"), number);
-    list.join_all((0..600).map(person).collect())
+    list.join_many((0..600).map(person).collect())
         .await
         .expect("a response");
     // More facts than fit into one batch.
     let fact = |number: u64| confirmed(&format!("{number}@example.com"), number);
-    let recorded = list.add_facts((300..900).map(fact).collect()).await;
+    let recorded = list.add_many_facts((300..900).map(fact).collect()).await;
     let expected = (300..900).map(|number| number < 600);
     assert_eq!(recorded, Ok(expected.collect()));
     let is_right = |(number, entry): (u64, WaitlistEntry)| {
@@ -272,7 +274,7 @@ async fn compaction_keeps_source_and_facts(fixture: impl StoreFixture) {
             ..from("hn", entry(&format!("{number}@example.com"), number))
         })
         .collect();
-    list.join_all(people.clone()).await.expect("a response");
+    list.join_many(people.clone()).await.expect("a response");
     assert!(erase(&*list, "7@example.com").await);
     super::read_on_thread(|| super::compact(&*list));
     let expected: Vec<_> = people
@@ -294,7 +296,7 @@ async fn finds_one_person_with_what_became_known(fixture: impl StoreFixture) {
     };
     assert_eq!(list.join(ann.clone()).await, Ok(JoinOutcome::New));
     let others = (0..300).map(|number| entry(&format!("{number}@example.com"), number));
-    list.join_all(others.collect()).await.expect("a response");
+    list.join_many(others.collect()).await.expect("a response");
     let facts = vec![confirmed("ann@EXAMPLE.com", 5)];
     assert_eq!(list.add_facts(facts).await, Ok(vec![true]));
     let new = email("anne@example.com");

@@ -7,7 +7,7 @@ use landing::waitlist::{
     ListKey, Message, MessageId, ServerReply, StoreError, Waitlist,
 };
 
-use super::{StoreFixture, email, erase, join};
+use super::{StoreFixture, email, erase, join, many_items::ManyItems};
 
 conformance_tests! {
     new_list_has_no_messages,
@@ -40,7 +40,7 @@ async fn begin_message(list: &dyn Waitlist, text: &str, people: u32) -> MessageI
     assert_eq!(list.add_message(message).await, Ok(()));
     let deliveries = (0..people).map(|number| Delivery::waiting(hash(number)));
     let added = list
-        .add_deliveries(&id(text), 0, deliveries.collect())
+        .add_many_deliveries(&id(text), deliveries.collect())
         .await;
     assert_eq!(added, Ok(true));
     id(text)
@@ -398,15 +398,12 @@ async fn keeps_many_deliveries(fixture: impl StoreFixture) {
     let list = fixture.open();
     let launch = begin_message(&*list, "launch", 10_000).await;
     assert_eq!(
-        list.begin_deliveries(&launch, first_starts(10_000)).await,
+        list.begin_many(&launch, first_starts(10_000)).await,
         Ok(vec![true; 10_000])
     );
     let accepted = status(DeliveryState::Accepted, Some((250, "Ok")));
     let results = (0..10_000).map(|number| result(number, 1, accepted.clone()));
-    assert_eq!(
-        list.finish_deliveries(&launch, results.collect()).await,
-        Ok(())
-    );
+    assert_eq!(list.finish_many(&launch, results.collect()).await, Ok(()));
     drop(list);
     let list = fixture.open();
     assert_eq!(

@@ -40,6 +40,7 @@ mod erasures;
 mod facts;
 mod ledger;
 mod ledger_histories;
+mod many_items;
 mod opening;
 mod postgres;
 mod random_histories;

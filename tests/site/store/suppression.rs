@@ -8,7 +8,7 @@ use landing::waitlist::{
 };
 use tokio::task::JoinSet;
 
-use super::{StoreFixture, addresses, email, entries, entry, erase, join};
+use super::{StoreFixture, addresses, email, entries, entry, erase, join, many_items::ManyItems};
 
 conformance_tests! {
     new_list_has_no_suppressions,
@@ -177,11 +177,11 @@ async fn imports_skip_only_suppressed_people(fixture: impl StoreFixture) {
     let person = |number: u64| entry(&format!("{number}@example.com"), number);
     join(&*list, "6@example.com").await;
     let gone: Vec<_> = (0..600).step_by(3).map(|it| person(it).email).collect();
-    let erased = list.erase(&gone, Erasure::Suppress).await;
+    let erased = list.erase_many(&gone, Erasure::Suppress).await;
     assert_eq!(erased.map(|it| it.iter().filter(|it| **it).count()), Ok(1));
     // Each person twice, and more than fit into one batch.
     let people = (0..600).map(|number| person(number / 2));
-    let joined = list.join_all(people.collect()).await;
+    let joined = list.join_many(people.collect()).await;
     let expected = (0..600).map(|number| match (number / 2 % 3, number % 2) {
         (0, _) => JoinOutcome::Suppressed,
         (_, 0) => JoinOutcome::New,
@@ -213,11 +213,11 @@ async fn lifting_needs_nobody_on_the_list(fixture: impl StoreFixture) {
 async fn suppresses_many(fixture: impl StoreFixture) {
     let list = fixture.open();
     let person = |number: u64| entry(&format!("{number}@example.com"), number);
-    list.join_all((0..1000).map(person).collect())
+    list.join_many((0..1000).map(person).collect())
         .await
         .expect("a response");
     let gone: Vec<_> = (500..5000).map(|it| person(it).email).collect();
-    let erased = list.erase(&gone, Erasure::Suppress).await;
+    let erased = list.erase_many(&gone, Erasure::Suppress).await;
     let expected = (500..5000).map(|number| number < 1000);
     assert_eq!(erased, Ok(expected.collect()));
     drop(list);
@@ -291,11 +291,11 @@ async fn key_never_changes(fixture: impl StoreFixture) {
 async fn compaction_keeps_suppressions(fixture: impl StoreFixture) {
     let list = Arc::<dyn Waitlist>::from(fixture.open());
     let person = |number: u64| entry(&format!("{number}@example.com"), number);
-    list.join_all((0..300).map(person).collect())
+    list.join_many((0..300).map(person).collect())
         .await
         .expect("a response");
     let gone: Vec<Email> = (100..400).map(|it| person(it).email).collect();
-    list.erase(&gone, Erasure::Suppress)
+    list.erase_many(&gone, Erasure::Suppress)
         .await
         .expect("a response");
     join(&*list, "399@example.com").await;

@@ -18,7 +18,7 @@ use tokio::task::JoinSet;
 use super::{SharedDatabase, open, wait_for_count};
 use crate::{
     postgres_server::{self, PostgresServer},
-    store::{addresses, email, entries, entry, erase, join},
+    store::{addresses, email, entries, entry, erase, join, many_items::ManyItems},
 };
 
 fn open_three(url: &DatabaseUrl) -> [Arc<PostgresWaitlist>; 3] {
@@ -158,7 +158,7 @@ async fn entries_of_one_millisecond_keep_their_order() {
     let people: Vec<_> = (0..2_000)
         .map(|number| format!("{}@example.com", number * 7919 % 2_000))
         .collect();
-    let joined = list.join_all(people.iter().map(|typed| entry(typed, 5)).collect());
+    let joined = list.join_many(people.iter().map(|typed| entry(typed, 5)).collect());
     joined.await.expect("a response");
     assert_eq!(addresses(&list), people);
 }

@@ -4,7 +4,11 @@ use landing::waitlist::{OwnerList, PostgresWaitlist, Selection, StoreError};
 use tokio::runtime::Runtime;
 
 use super::SharedDatabase;
-use crate::{postgres_server, process::wait_until, store::entry};
+use crate::{
+    postgres_server,
+    process::wait_until,
+    store::{entry, many_items::ManyItems},
+};
 
 /// An export must not take a part of the list for the whole. Whether the read is interrupted or complete, and which
 /// error it ends with, is random.
@@ -19,7 +23,7 @@ fn interrupted_reading_ends_with_an_error() {
             PostgresWaitlist::open_or_create(&url, runtime.handle()).expect("the list opens");
         if round == 0 {
             let people = (0..PEOPLE).map(|number| entry(&format!("{number}@example.com"), number));
-            let joined = runtime.block_on(list.join_all(people.collect()));
+            let joined = runtime.block_on(list.join_many(people.collect()));
             assert_eq!(joined.expect("a response").len() as u64, PEOPLE);
         }
         let mut entries = list.entries(Selection::default()).expect("readable");
@@ -44,7 +48,7 @@ fn paused_reader_times_out_and_releases_the_snapshot() {
     let list = PostgresWaitlist::open_or_create(&url, runtime.handle()).expect("the list opens");
     let people = (0..20_000).map(|number| entry(&format!("{number}@example.com"), number));
     runtime
-        .block_on(list.join_all(people.collect()))
+        .block_on(list.join_many(people.collect()))
         .expect("a response");
     let mut entries = list.entries(Selection::default()).expect("readable");
     assert!(entries.next().expect("an entry").is_ok());

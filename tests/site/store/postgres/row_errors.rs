@@ -56,19 +56,19 @@ async fn rejected_row_does_not_affect_the_others() {
     assert_eq!(addresses(&*list).len(), 297 + 99);
 }
 
-/// A trigger makes a batch of 512 rows exceed the statement timeout.
+/// A trigger makes a batch of 128 rows exceed the statement timeout.
 #[tokio::test(flavor = "multi_thread")]
 async fn splits_a_batch_that_times_out() {
     let database = SharedDatabase::create();
     let list = database.open();
     database.sql("CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS
-         $$ BEGIN PERFORM pg_sleep(0.007); RETURN NEW; END $$;
+         $$ BEGIN PERFORM pg_sleep(0.028); RETURN NEW; END $$;
          CREATE TRIGGER slow BEFORE INSERT ON waitlist_entries FOR EACH ROW EXECUTE FUNCTION slow()",
     );
-    let people = (0..512).map(|number| entry(&format!("{number}@example.com"), number));
+    let people = (0..128).map(|number| entry(&format!("{number}@example.com"), number));
     let joined = list.join_all(people.collect()).await;
-    assert_eq!(joined.expect("a response"), vec![JoinOutcome::New; 512]);
-    assert_eq!(list.count(), 512);
+    assert_eq!(joined.expect("a response"), vec![JoinOutcome::New; 128]);
+    assert_eq!(list.count(), 128);
 }
 
 /// As over a slow connection: each response takes longer than half the response timeout.

@@ -7,7 +7,9 @@ use tempfile::TempDir;
 use tokio::task::block_in_place;
 
 use super::open;
-use crate::store::{addresses, copy_directory, directory_contents, email, entry, erase, join};
+use crate::store::{
+    addresses, copy_directory, directory_contents, email, entry, erase, join, many_items::ManyItems,
+};
 
 /// Returns whether a file of the store contains these bytes.
 fn is_on_disk(data: &Path, bytes: &[u8]) -> bool {
@@ -98,7 +100,7 @@ async fn compaction_removes_addresses_that_are_erased_while_it_runs() {
     let directory = TempDir::new().expect("a temporary directory");
     let list = open(directory.path());
     let people = (0..500).map(|number| entry(&format!("{number}@example.com"), number));
-    list.join_all(people.collect()).await.expect("a response");
+    list.join_many(people.collect()).await.expect("a response");
     let runtime = tokio::runtime::Handle::current();
     let mut is_erased = false;
     let compaction = block_in_place(|| {
