@@ -12,7 +12,12 @@ use std::{
 use uuid::Uuid;
 
 use super::{
-    super::{entry::Fact, error::StoreError, source::Source, store::JoinOutcome},
+    super::{
+        entry::{Fact, WaitlistEntry},
+        error::StoreError,
+        source::Source,
+        store::JoinOutcome,
+    },
     error::Failure,
     request::Request,
     rows::column,
@@ -34,21 +39,16 @@ const MISSING_CHECKS_MAX: u32 = 5;
 /// Requests that are committed together, and their outcomes so far.
 pub(super) struct Batch {
     pub(super) requests: Vec<Request>,
-    /// The sign-ups of all requests, in their order.
+    /// The sign-ups: one for each address. They are sorted by key, to prevent deadlocks between instances.
     pub(super) sign_ups: Vec<PendingSignUp>,
-    /// The position of the first sign-up of each address. They are sorted by key, to prevent deadlocks between
-    /// instances.
-    first_positions: Vec<usize>,
-    /// Ranges of `first_positions` that are not done. The last one is next.
+    /// The position in `sign_ups` of each entry of the requests, in their order.
+    pub(super) positions: Vec<usize>,
+    /// Ranges of `sign_ups` that are not done. The last one is next.
     remaining: Vec<Range<usize>>,
-    /// The outcomes of `sign_ups`, valid for the first sign-up of each address.
-    pub(super) outcomes: Vec<Result<JoinOutcome, StoreError>>,
 }
 
-/// A sign-up that is not finished.
+/// A sign-up: the first entry with its address.
 pub(super) struct PendingSignUp {
-    /// The position of the first sign-up in the batch with this address.
-    pub(super) first: usize,
     key: String,
     email: String,
     joined_at: SystemTime,
@@ -62,9 +62,26 @@ pub(super) struct PendingSignUp {
     uncertain_since: Option<i64>,
     /// How often the database rejected this row on its own, or did not have it after the insertion.
     failures: u32,
+    /// The outcome so far.
+    pub(super) outcome: Result<JoinOutcome, StoreError>,
 }
 
 impl PendingSignUp {
+    fn new(entry: &WaitlistEntry) -> Self {
+        Self {
+            key: entry.email.key(),
+            email: entry.email.as_typed().to_owned(),
+            joined_at: truncate_to_millis(entry.joined_at),
+            source: entry.source.clone(),
+            facts: entry.facts().map(|fact| (Uuid::now_v7(), fact)).collect(),
+            id: Uuid::now_v7(),
+            is_imported: true,
+            uncertain_since: None,
+            failures: 0,
+            outcome: Err(StoreError::Stopped),
+        }
+    }
+
     fn as_new_entry(&self) -> NewEntry<'_> {
         NewEntry {
             key: self.key.as_bytes(),
@@ -81,36 +98,24 @@ impl PendingSignUp {
 impl Batch {
     pub(super) fn new(requests: impl Iterator<Item = Request>) -> Self {
         let requests: Vec<_> = requests.collect();
-        let mut sign_ups = Vec::new();
+        let mut sign_ups = BTreeMap::new();
+        let mut keys = Vec::new();
         for request in &requests {
-            sign_ups.extend(request.entries().iter().map(|entry| PendingSignUp {
-                first: 0,
-                key: entry.email.key(),
-                email: entry.email.as_typed().to_owned(),
-                joined_at: truncate_to_millis(entry.joined_at),
-                source: entry.source.clone(),
-                facts: entry.facts().map(|fact| (Uuid::now_v7(), fact)).collect(),
-                id: Uuid::now_v7(),
-                is_imported: matches!(request, Request::JoinAll(..)),
-                uncertain_since: None,
-                failures: 0,
-            }));
+            for entry in request.entries() {
+                let key = entry.email.key();
+                let sign_up = sign_ups.entry(key.clone());
+                let sign_up = sign_up.or_insert_with(|| PendingSignUp::new(entry));
+                sign_up.is_imported &= matches!(request, Request::JoinAll(..));
+                keys.push(key);
+            }
         }
-        let mut first_positions = BTreeMap::new();
-        for (at, sign_up) in sign_ups.iter_mut().enumerate() {
-            sign_up.first = *first_positions.entry(sign_up.key.clone()).or_insert(at);
-        }
-        for at in 0..sign_ups.len() {
-            let first = sign_ups[at].first;
-            sign_ups[first].is_imported &= sign_ups[at].is_imported;
-        }
-        let first_positions: Vec<_> = first_positions.into_values().collect();
+        let order: HashMap<_, _> = sign_ups.keys().map(String::as_str).zip(0..).collect();
+        let positions = keys.iter().map(|key| order[key.as_str()]).collect();
         Self {
             requests,
-            remaining: std::iter::once(0..first_positions.len()).collect(),
-            first_positions,
-            outcomes: vec![Err(StoreError::Stopped); sign_ups.len()],
-            sign_ups,
+            positions,
+            remaining: std::iter::once(0..sign_ups.len()).collect(),
+            sign_ups: sign_ups.into_values().collect(),
         }
     }
 
@@ -190,47 +195,44 @@ impl Batch {
             self.remaining.push(chunk.start..middle);
             return;
         }
-        let at = self.first_positions[chunk.start];
-        let sign_up = &mut self.sign_ups[at];
+        let sign_up = &mut self.sign_ups[chunk.start];
         sign_up.failures += 1;
         if sign_up.failures < ROW_REJECTIONS_MAX {
             self.remaining.push(chunk);
         } else {
-            self.outcomes[at] = Err(StoreError::Database(reason.into()));
+            sign_up.outcome = Err(StoreError::Database(reason.into()));
         }
     }
 
-    /// Inserts the sign-ups in a range of `first_positions`. Returns whether an entry was inserted.
+    /// Inserts the sign-ups in a range. Returns whether an entry was inserted.
     async fn join(&mut self, writer: &mut Writer, range: Range<usize>) -> Result<bool, Failure> {
         writer.follow_epoch().await?;
         let epoch = writer.epoch();
-        let awaited = self.awaited_positions();
-        let first_positions = &self.first_positions[range.clone()];
-        // From now on the entries may be on the list: the response may be lost, or a later statement may fail.
-        let is_certain =
-            |at: &usize| awaited.contains(at) && self.sign_ups[*at].uncertain_since.is_none();
-        let newly_uncertain: Vec<_> = first_positions.iter().copied().filter(is_certain).collect();
-        for at in &newly_uncertain {
-            self.sign_ups[*at].uncertain_since = Some(epoch);
+        let (mut to_join, mut newly_uncertain) = (Vec::new(), Vec::new());
+        for at in self.awaited_positions(range.clone()) {
+            let sign_up = &mut self.sign_ups[at];
+            // From now on the entry may be on the list: the response may be lost, or a later statement may fail.
+            if sign_up.uncertain_since.is_none() {
+                sign_up.uncertain_since = Some(epoch);
+                newly_uncertain.push(at);
+            }
+            // An earlier attempt may have added the entry, and an erasure may have removed it. If the visitor has given
+            // up, the owner may have erased the person since.
+            if sign_up.uncertain_since == Some(epoch) {
+                to_join.push(at);
+            }
         }
-        let sign_ups: Vec<_> = first_positions
-            .iter()
-            .map(|at| &self.sign_ups[*at])
-            .collect();
-        // The earlier attempt may have added the entry, and an erasure may have removed it. If the visitor has given up,
-        // the owner may have erased the person since.
-        let is_stale = |it: &PendingSignUp| {
-            it.uncertain_since.is_some_and(|since| since != epoch) || !awaited.contains(&it.first)
-        };
-        let to_join: Vec<_> = sign_ups.iter().filter(|it| !is_stale(it)).collect();
         let mut joined = JoinedEntries::default();
         if !to_join.is_empty() {
-            let to_join: Vec<_> = to_join.iter().map(|it| it.as_new_entry()).collect();
-            joined = match writer.join(&to_join).await {
+            let entries = to_join.iter().map(|at| self.sign_ups[*at].as_new_entry());
+            let entries: Vec<_> = entries.collect();
+            joined = match writer.join(&entries).await {
                 Ok(joined) => joined,
                 Err(failure) => {
                     if failure.is_without_effect() {
-                        self.mark_certain(&newly_uncertain);
+                        for at in newly_uncertain {
+                            self.sign_ups[at].uncertain_since = None;
+                        }
                     }
                     return Err(failure);
                 }
@@ -240,7 +242,8 @@ impl Batch {
             new: inserted,
             suppressed,
         } = joined;
-        let others = sign_ups.iter().filter(|it| !inserted.contains(&it.id));
+        let others = self.sign_ups[range.clone()].iter();
+        let others = others.filter(|it| !inserted.contains(&it.id));
         let others: Vec<_> = others.map(|it| it.key.as_bytes()).collect();
         let mut listed = HashMap::new();
         if !others.is_empty() {
@@ -249,46 +252,30 @@ impl Batch {
             let (keys, ids): (Vec<Vec<u8>>, Vec<Uuid>) = (column(&rows, 0)?, column(&rows, 1)?);
             listed.extend(keys.into_iter().zip(ids));
         }
-        let outcome = |it: &&PendingSignUp| match listed.get(it.key.as_bytes()) {
-            _ if inserted.contains(&it.id) => Ok(JoinOutcome::New),
-            Some(id) if *id == it.id => Ok(JoinOutcome::New),
-            Some(_) => Ok(JoinOutcome::AlreadyListed),
-            None if suppressed.contains(it.key.as_bytes()) => Ok(JoinOutcome::Suppressed),
-            // The result is unknown. The visitor can sign up again.
-            None => Err(StoreError::TimedOut),
-        };
-        let is_missing = |it: &PendingSignUp| {
-            let key = it.key.as_bytes();
-            !inserted.contains(&it.id) && !listed.contains_key(key) && !suppressed.contains(key)
-        };
-        let missing = range
-            .zip(&sign_ups)
-            .filter(|(_, it)| is_missing(it) && !is_stale(it));
-        let missing: Vec<_> = missing.map(|(at, _)| at).collect();
-        let outcomes: Vec<_> = sign_ups.iter().map(outcome).collect();
-        for (at, outcome) in first_positions.iter().zip(outcomes) {
-            self.outcomes[*at] = outcome;
-        }
-        for at in missing {
+        for at in range {
+            let sign_up = &mut self.sign_ups[at];
+            let key = sign_up.key.as_bytes();
+            sign_up.outcome = match listed.get(key) {
+                _ if inserted.contains(&sign_up.id) => Ok(JoinOutcome::New),
+                Some(id) if *id == sign_up.id => Ok(JoinOutcome::New),
+                Some(_) => Ok(JoinOutcome::AlreadyListed),
+                None if suppressed.contains(key) => Ok(JoinOutcome::Suppressed),
+                // The result is unknown. The visitor can sign up again.
+                None => Err(StoreError::TimedOut),
+            };
+            if sign_up.outcome.is_ok() || !to_join.contains(&at) {
+                continue;
+            }
             // The entry was erased in between, or a trigger drops it. A trigger would drop it every time. Either way,
             // this attempt has not added it.
-            let position = self.first_positions[at];
-            if newly_uncertain.contains(&position) {
-                self.mark_certain(&[position]);
+            if newly_uncertain.contains(&at) {
+                sign_up.uncertain_since = None;
             }
-            let sign_up = &mut self.sign_ups[position];
             sign_up.failures += 1;
             if sign_up.failures < MISSING_CHECKS_MAX {
                 self.remaining.push(at..at + 1);
             }
         }
         Ok(!inserted.is_empty())
-    }
-
-    /// Notes that an attempt has not added the sign-ups at these positions.
-    fn mark_certain(&mut self, positions: &[usize]) {
-        for at in positions {
-            self.sign_ups[*at].uncertain_since = None;
-        }
     }
 }

@@ -1,6 +1,9 @@
 //! The replies to the requests of a batch, and which of them are still awaited.
 
-use std::collections::HashSet;
+use std::{
+    collections::{BTreeSet, HashSet},
+    ops::Range,
+};
 
 use super::{
     super::{error::StoreError, store::JoinOutcome},
@@ -9,34 +12,33 @@ use super::{
 };
 
 impl Batch {
-    /// Returns the positions in `sign_ups` of the addresses whose outcome at least one client still waits for, each that
-    /// of the first sign-up with the address.
-    pub(super) fn awaited_positions(&self) -> HashSet<usize> {
-        let mut sign_ups = self.sign_ups.iter();
-        let mut awaited = HashSet::new();
+    /// Returns the positions in a range of the sign-ups, in order, whose outcome at least one client still waits for.
+    pub(super) fn awaited_positions(&self, range: Range<usize>) -> BTreeSet<usize> {
+        let mut positions = self.positions.iter().copied();
+        let mut awaited = BTreeSet::new();
         for request in &self.requests {
             let count = request.entries().len();
-            let firsts = sign_ups.by_ref().take(count).map(|it| it.first);
-            if request.is_abandoned() {
-                firsts.for_each(drop);
-            } else {
-                awaited.extend(firsts);
+            let positions: Vec<_> = positions.by_ref().take(count).collect();
+            if !request.is_abandoned() {
+                awaited.extend(positions);
             }
         }
+        awaited.retain(|at| range.contains(at));
         awaited
     }
 
-    /// Returns the outcome of a sign-up. If several have the same address, the first one adds it.
-    fn outcome(&self, at: usize) -> Result<JoinOutcome, StoreError> {
-        let first = self.sign_ups[at].first;
-        let outcome = self.outcomes[first].clone();
-        outcome.map(|joined| {
-            if at == first || joined == JoinOutcome::Suppressed {
-                joined
-            } else {
-                JoinOutcome::AlreadyListed
-            }
-        })
+    /// Returns the outcome of each entry. If several have the same address, the first one adds it.
+    fn outcomes(&self) -> Vec<Result<JoinOutcome, StoreError>> {
+        let mut seen = HashSet::new();
+        let outcome = |at: &usize| {
+            let is_first = seen.insert(*at);
+            let outcome = self.sign_ups[*at].outcome.clone();
+            outcome.map(|joined| match joined {
+                JoinOutcome::New if !is_first => JoinOutcome::AlreadyListed,
+                joined => joined,
+            })
+        };
+        self.positions.iter().map(outcome).collect()
     }
 
     /// Fails the requests that need not wait until a lasting failure is fixed: readiness checks, and imports without
@@ -55,10 +57,7 @@ impl Batch {
 
     /// Sends the replies to all requests.
     pub(super) fn send_replies(self) {
-        let outcomes: Vec<_> = (0..self.sign_ups.len())
-            .map(|at| self.outcome(at))
-            .collect();
-        let mut outcomes = outcomes.into_iter();
+        let mut outcomes = self.outcomes().into_iter();
         for request in self.requests {
             // Sending fails if the client has gone.
             match request {
