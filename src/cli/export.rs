@@ -25,7 +25,7 @@ use super::{
 Example: landing export -o list.csv
 
 The columns are email, joined_at, source and confirmed_at, which `landing import` knows. An export has no secret of the \
-list, so it can be passed on. It is no backup: it does not know who has left, and who has had which message. For that, \
+list, so it can be passed on. It is no backup: it does not know who has left or who had which message. For that, \
 use `landing backup`.")]
 pub(super) struct ExportArgs {
     /// Write JSON lines, one object for each person, instead of CSV

@@ -27,7 +27,7 @@ After --undo, imports may add the address again. It does not bring back the pers
 pub(super) struct UnsubscribeArgs {
     #[command(flatten)]
     people: PeopleArgs,
-    /// Let imports add these addresses again, after a mistake
+    /// Let imports and `landing add` add these addresses again, after a mistake
     #[arg(long)]
     undo: bool,
     /// Print who would be unsubscribed, and change nothing
@@ -71,11 +71,11 @@ pub(super) fn unsubscribe(
                 (true, true) => writeln!(out, "{email} would be unsubscribed")?,
                 (false, false) => writeln!(
                     out,
-                    "{email} was not on the list; no import adds the address"
+                    "{email} was not on the list (check the spelling); no import adds the address"
                 )?,
                 (false, true) => writeln!(
                     out,
-                    "{email} is not on the list; no import would add the address"
+                    "{email} is not on the list (check the spelling); no import would add the address"
                 )?,
             }
         }

@@ -19,13 +19,13 @@ fn suppressed_people_are_erased_and_no_import_adds_them() {
         assert_eq!(
             cli.stdout(&[&suppress[..], &["--dry-run"]].concat()),
             "ANN@example.com would be unsubscribed\n\
-             dan@example.com is not on the list; no import would add the address\n"
+             dan@example.com is not on the list (check the spelling); no import would add the address\n"
         );
         assert_eq!(cli.stdout(&["count"]), "3\n");
         assert_eq!(
             cli.stdout(&suppress),
             "ANN@example.com is unsubscribed\n\
-             dan@example.com was not on the list; no import adds the address\n"
+             dan@example.com was not on the list (check the spelling); no import adds the address\n"
         );
         assert_eq!(addresses(&cli), ["Bob@Example.com", "cyd@example.com"]);
         let file = "ann@example.com\nDan@example.com\nbob@example.com\neve@example.com\n";
