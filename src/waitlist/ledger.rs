@@ -168,7 +168,7 @@ impl Delivery {
 
     /// Returns the delivery as a list has it that gets it from elsewhere: from a caller who adds it, or from a backup. If it
     /// had begun, it is unknown, because nobody finishes it here.
-    pub(super) fn from_elsewhere(mut self) -> Self {
+    pub(super) fn taken_over(mut self) -> Self {
         if self.status.state == DeliveryState::Sending {
             self.status.state = DeliveryState::Unknown;
         }

@@ -81,7 +81,7 @@ impl Ledger for PostgresWaitlist {
         deliveries: Vec<Delivery>,
     ) -> StoreFuture<'_, bool> {
         let message = message.clone();
-        let deliveries = deliveries.into_iter().map(Delivery::from_elsewhere);
+        let deliveries = deliveries.into_iter().map(Delivery::taken_over);
         let deliveries: Vec<_> = deliveries.collect();
         Box::pin(async move {
             check_call(deliveries.len())?;

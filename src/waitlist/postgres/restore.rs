@@ -146,7 +146,7 @@ impl Transaction<'_> {
                 BackupItem::Departure(departure) => departures.push(departure),
                 BackupItem::Message(message) => messages.push(message),
                 BackupItem::Delivery(message, delivery) => {
-                    deliveries.push((message, delivery.from_elsewhere()));
+                    deliveries.push((message, delivery.taken_over()));
                 }
                 BackupItem::Person(entry) => people.push(entry),
             }

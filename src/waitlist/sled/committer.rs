@@ -21,10 +21,9 @@ use super::{
     contents::Contents,
     error::or_exit,
     file_guard::FileGuard,
+    items::{FACT_BYTES, RecordItem, SUPPRESSION_BYTES, StoredAddress, StoredEntry, StoredFact},
     locked,
-    record::{
-        FACT_BYTES, Record, RecordItem, SUPPRESSION_BYTES, StoredAddress, StoredEntry, StoredFact,
-    },
+    record::Record,
     snapshot::Published,
 };
 

@@ -24,7 +24,8 @@ use super::{
     error::{OpenFailure, or_exit},
     files::{create_private_dir, free_bytes, remove_dir_if_exists, sync_tree},
     high_water_mark::{self, HighWaterMark},
-    record::{Record, RecordItem, StoredEntry},
+    items::{RecordItem, StoredEntry},
+    record::Record,
     scratch_copy::LOG_FILE,
     snapshot::Snapshot,
 };

@@ -10,9 +10,10 @@ use super::{
         suppression::{ListKey, Suppressions},
     },
     error::{OpenFailure, UnusableReason, describe},
+    items::{RecordItem, StoredAddress, StoredFact},
     ledger_states::LedgerStates,
     person_index::PersonIndex,
-    record::{self, Record, RecordItem, StoredAddress, StoredFact},
+    record::{self, Record},
 };
 
 /// The contents of a list.

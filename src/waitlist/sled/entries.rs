@@ -10,7 +10,8 @@ use super::{
         error::StoreError,
         source::Source,
     },
-    record::{self, RecordItem, StoredEntry, StoredFact},
+    items::{RecordItem, StoredEntry, StoredFact},
+    record,
     snapshot::Snapshot,
 };
 

@@ -9,9 +9,10 @@ use super::{
     file_guard::FileGuard,
     files::{FileState, sync_tree},
     high_water_mark::HighWaterMark,
+    items::RecordItem,
     locked,
     overwrite_monitor::OverwriteMonitor,
-    record::{self, Record, RecordItem},
+    record::{self, Record},
     scratch_copy::LOG_FILE,
 };
 

@@ -10,10 +10,10 @@ use super::{
     },
     SledWaitlist,
     committer::SledCommitter,
+    items::RecordItem,
     ledger_items::{StoredMessage, StoredRecipient, StoredStatus},
     ledger_states::DeliveryProgress,
     read_ledger,
-    record::RecordItem,
 };
 
 /// Maximum number of messages.
@@ -117,7 +117,7 @@ impl SledCommitter {
             recipient,
             status,
             attempts,
-        } = delivery.from_elsewhere();
+        } = delivery.taken_over();
         self.append(RecordItem::Recipient(StoredRecipient {
             message,
             recipient,

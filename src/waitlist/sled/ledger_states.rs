@@ -7,7 +7,7 @@ use super::{
         ledger::{DELIVERY_LEASE, DeliveryState},
         message_id::MessageId,
     },
-    record::RecordItem,
+    items::RecordItem,
 };
 
 /// How far a delivery is.

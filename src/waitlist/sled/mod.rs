@@ -3,7 +3,7 @@
 //! - `open`: opens or creates the list, by way of a copy (`scratch_copy`), with a `deadline` and under a `lock`.
 //! - `database`: sled's settings, and the format check.
 //! - `contents`: what the committer knows of the list, which it reads at the start. `person_index`: the addresses.
-//! - `record`, `ledger_items`: the stored format. `bytes`: reads it.
+//! - `record`, `items`, `ledger_items`: the stored format. `bytes`: reads it.
 //! - `committer`: the thread that writes. `suppress`: its suppressions.
 //!   `ledger`, `ledger_states`: its ledger. `snapshot`: what it publishes.
 //! - `compaction`: copies the store without its erased addresses. `exchange`: puts the copy in its place.
@@ -26,6 +26,7 @@ mod exchange;
 mod file_guard;
 mod files;
 mod high_water_mark;
+mod items;
 mod ledger;
 mod ledger_items;
 mod ledger_states;

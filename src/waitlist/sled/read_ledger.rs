@@ -6,8 +6,8 @@ use super::{
         ledger::{Delivery, DeliveryState, DeliveryStatus, Message},
         message_id::MessageId,
     },
+    items::RecordItem,
     ledger_states::DeliveryProgress,
-    record::RecordItem,
     snapshot::Snapshot,
 };
 

@@ -18,7 +18,7 @@ use super::{
     committer::{Job, SledCommitter},
     error::{SledOpenError, io_error},
     files::{STORE_DIR, remove_dir_if_exists, sync_tree},
-    record::RecordItem,
+    items::RecordItem,
 };
 
 /// The data directory of the new list, in that of the list.

@@ -4,10 +4,7 @@ use std::sync::{Arc, Mutex, atomic::AtomicU64};
 
 use tokio::sync::watch;
 
-use super::{
-    super::error::StoreError,
-    record::{self, RecordItem},
-};
+use super::{super::error::StoreError, items::RecordItem, record};
 
 /// The durable state, published to readers.
 #[derive(Clone, Debug)]

@@ -4,7 +4,7 @@ use super::{
     super::suppression::{AddressHash, Departure},
     committer::SledCommitter,
     error::or_exit,
-    record::{RecordItem, StoredDeparture},
+    items::{RecordItem, StoredDeparture},
 };
 
 impl SledCommitter {

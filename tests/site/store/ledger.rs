@@ -4,7 +4,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use landing::waitlist::{
     AddressHash, Delivery, DeliveryResult, DeliveryStart, DeliveryState, DeliveryStatus, Erasure,
-    ListKey, Message, MessageId, ServerReply, StoreError, Waitlist,
+    ListKey, Message, MessageId, ServerReply, Waitlist,
 };
 
 use super::{StoreFixture, email, erase, join, many_items::ManyItems};
@@ -15,11 +15,6 @@ conformance_tests! {
     deliveries_are_added_only_by_a_caller_who_knows_the_others,
     added_deliveries_that_had_begun_are_unknown,
     delivery_begins_once,
-    results_are_kept_with_their_replies,
-    finished_deliveries_do_not_change,
-    late_and_repeated_messages_of_an_attempt_change_nothing,
-    two_results_of_an_attempt_are_not_both_recorded,
-    deferred_deliveries_begin_again,
     ledger_survives_reopening,
     ledger_survives_corrections_erasures_and_compaction,
     knows_who_is_listed,
@@ -31,7 +26,7 @@ pub(super) fn id(text: &str) -> MessageId {
 }
 
 /// Adds a message, and a waiting delivery for each person.
-async fn begin_message(list: &dyn Waitlist, text: &str, people: u32) -> MessageId {
+pub(super) async fn begin_message(list: &dyn Waitlist, text: &str, people: u32) -> MessageId {
     let message = Message::new(
         id(text),
         UNIX_EPOCH + Duration::from_millis(1_700_000_000_123),
@@ -59,7 +54,7 @@ pub(super) fn status(state: DeliveryState, reply: Option<(u16, &str)>) -> Delive
     }
 }
 
-async fn states(list: &dyn Waitlist, message: &MessageId) -> Vec<DeliveryState> {
+pub(super) async fn states(list: &dyn Waitlist, message: &MessageId) -> Vec<DeliveryState> {
     let deliveries = list.deliveries(message).await.expect("readable");
     deliveries.iter().map(|it| it.status.state).collect()
 }
@@ -81,12 +76,12 @@ pub(super) fn result(number: u32, attempt: u32, status: DeliveryStatus) -> Deliv
 }
 
 /// The first beginnings of this many deliveries.
-fn first_starts(count: u32) -> Vec<DeliveryStart> {
+pub(super) fn first_starts(count: u32) -> Vec<DeliveryStart> {
     let starts = (0..count).map(|number| start(number, DeliveryState::Waiting, 0));
     starts.collect()
 }
 
-async fn begin(list: &dyn Waitlist, message: &MessageId, start: DeliveryStart) -> bool {
+pub(super) async fn begin(list: &dyn Waitlist, message: &MessageId, start: DeliveryStart) -> bool {
     let begun = list.begin_deliveries(message, vec![start]).await;
     begun.expect("a response")[0]
 }
@@ -186,132 +181,6 @@ async fn delivery_begins_once(fixture: impl StoreFixture) {
         (DeliveryState::Sending, 1)
     );
     assert_eq!(deliveries[1], Delivery::waiting(hash(1)));
-}
-
-async fn results_are_kept_with_their_replies(fixture: impl StoreFixture) {
-    let list = fixture.open();
-    let launch = begin_message(&*list, "launch", 7).await;
-    let results = [
-        status(
-            DeliveryState::Accepted,
-            Some((250, "2.0.0 Ok: queued as 4ABC")),
-        ),
-        status(
-            DeliveryState::Refused,
-            Some((550, "5.1.1 <address>: no such user")),
-        ),
-        status(DeliveryState::Deferred, Some((451, "4.7.1 greylisted"))),
-        status(DeliveryState::Unknown, None),
-        status(DeliveryState::Skipped, None),
-        status(DeliveryState::Waiting, None),
-        status(DeliveryState::Refused, Some((554, &"é".repeat(300)))),
-    ];
-    let first = (0..).zip(&results);
-    let first = first.map(|(number, status)| result(number, 1, status.clone()));
-    let begun = list.begin_deliveries(&launch, first_starts(7)).await;
-    assert_eq!(begun, Ok(vec![true; 7]));
-    assert_eq!(
-        list.finish_deliveries(&launch, first.collect()).await,
-        Ok(())
-    );
-    let deliveries = list.deliveries(&launch).await.expect("readable");
-    let statuses: Vec<_> = deliveries.into_iter().map(|it| it.status).collect();
-    assert_eq!(statuses, results);
-    assert_eq!(
-        statuses[6].reply.as_ref().map(|it| it.text().len()),
-        Some(200)
-    );
-}
-
-async fn finished_deliveries_do_not_change(fixture: impl StoreFixture) {
-    let list = fixture.open();
-    let launch = begin_message(&*list, "launch", 2).await;
-    assert!(begin(&*list, &launch, start(0, DeliveryState::Waiting, 0)).await);
-    let accepted = status(DeliveryState::Accepted, Some((250, "Ok")));
-    let refused = status(DeliveryState::Refused, Some((550, "No")));
-    for status in [&accepted, &refused] {
-        let results = [0, 1, 9].map(|number| result(number, 1, status.clone()));
-        let finished = list.finish_deliveries(&launch, results.to_vec()).await;
-        assert_eq!(finished, Err(StoreError::Superseded));
-    }
-    let deliveries = list.deliveries(&launch).await.expect("readable");
-    assert_eq!(deliveries[0].status, accepted);
-    // It had not begun.
-    assert_eq!(deliveries[1], Delivery::waiting(hash(1)));
-}
-
-async fn deferred_deliveries_begin_again(fixture: impl StoreFixture) {
-    let list = fixture.open();
-    let launch = begin_message(&*list, "launch", 1).await;
-    let mut expected = DeliveryState::Waiting;
-    for (attempts, state) in (0..).zip([
-        DeliveryState::Deferred,
-        DeliveryState::Unknown,
-        DeliveryState::Refused,
-    ]) {
-        assert!(begin(&*list, &launch, start(0, expected, attempts)).await);
-        let results = vec![result(0, attempts + 1, status(state, None))];
-        assert_eq!(list.finish_deliveries(&launch, results).await, Ok(()));
-        expected = state;
-    }
-    let deliveries = list.deliveries(&launch).await.expect("readable");
-    assert_eq!(deliveries[0].attempts, 3);
-}
-
-/// The first attempt is given back. Everything that was sent for it arrives again during the second one.
-async fn late_and_repeated_messages_of_an_attempt_change_nothing(fixture: impl StoreFixture) {
-    let list = fixture.open();
-    let launch = begin_message(&*list, "launch", 1).await;
-    let (first, second) = (
-        start(0, DeliveryState::Waiting, 0),
-        start(0, DeliveryState::Waiting, 1),
-    );
-    let given_back = vec![result(0, 1, status(DeliveryState::Waiting, None))];
-    let accepted = vec![result(0, 2, status(DeliveryState::Accepted, None))];
-    assert!(begin(&*list, &launch, first).await);
-    for _ in 0..2 {
-        let finished = list.finish_deliveries(&launch, given_back.clone()).await;
-        assert_eq!(finished, Ok(()));
-    }
-    assert!(!begin(&*list, &launch, first).await);
-    assert!(begin(&*list, &launch, second).await);
-    let finished = list.finish_deliveries(&launch, given_back.clone()).await;
-    assert_eq!(finished, Err(StoreError::Superseded));
-    assert!(!begin(&*list, &launch, first).await);
-    for _ in 0..2 {
-        let finished = list.finish_deliveries(&launch, accepted.clone()).await;
-        assert_eq!(finished, Ok(()));
-    }
-    for again in [first, second] {
-        assert!(!begin(&*list, &launch, again).await);
-    }
-    let finished = list.finish_deliveries(&launch, given_back).await;
-    assert_eq!(finished, Err(StoreError::Superseded));
-    let deliveries = list.deliveries(&launch).await.expect("readable");
-    let delivery = &deliveries[0];
-    assert_eq!(
-        (delivery.status.state, delivery.attempts),
-        (DeliveryState::Accepted, 2)
-    );
-}
-
-/// A sender that was believed dead finishes its attempt. Whoever has noted that the result is unknown does not undo
-/// that later.
-async fn two_results_of_an_attempt_are_not_both_recorded(fixture: impl StoreFixture) {
-    let list = fixture.open();
-    let launch = begin_message(&*list, "launch", 1).await;
-    assert!(begin(&*list, &launch, start(0, DeliveryState::Waiting, 0)).await);
-    let unknown = vec![result(0, 1, status(DeliveryState::Unknown, None))];
-    let accepted = vec![result(0, 1, status(DeliveryState::Accepted, None))];
-    for (results, outcome) in [
-        (&unknown, Ok(())),
-        (&accepted, Ok(())),
-        (&unknown, Err(StoreError::Superseded)),
-    ] {
-        let finished = list.finish_deliveries(&launch, results.clone()).await;
-        assert_eq!(finished, outcome);
-    }
-    assert_eq!(states(&*list, &launch).await, [DeliveryState::Accepted]);
 }
 
 async fn ledger_survives_reopening(fixture: impl StoreFixture) {

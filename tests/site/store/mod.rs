@@ -40,6 +40,7 @@ mod erasures;
 mod facts;
 mod ledger;
 mod ledger_histories;
+mod ledger_results;
 mod many_items;
 mod opening;
 mod postgres;
