@@ -50,7 +50,7 @@ impl<'a> Mailer<'a> {
         }
     }
 
-    /// Connects, unless there is a connection. That takes up to a minute, in which people may leave the list.
+    /// Connects, unless there is a connection. That may take minutes, in which people may leave the list.
     ///
     /// # Errors
     /// [`ConnectError`].

@@ -25,7 +25,7 @@ impl ListKeyCache {
         }
     }
 
-    /// Returns the key. A backup may have been restored into an empty list a moment ago.
+    /// Returns the key as it was at most a second ago. Only restoring a backup into an empty list changes it.
     pub(super) async fn get(&self) -> Result<ListKey, StoreError> {
         let cached = *self.cached.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((read_at, key)) = cached

@@ -68,6 +68,11 @@ impl SkipReason {
             "left out, because they have not confirmed their address",
         ),
     ];
+
+    /// Returns the description.
+    pub(super) fn text(self) -> &'static str {
+        Self::ALL[self as usize].2
+    }
 }
 
 /// How many people do not get the message, for each reason.
@@ -196,6 +201,11 @@ impl Plan {
 
     /// Prints who else has not had the message for certain, and how to write to them.
     pub(super) fn print_notes(&self) {
+        let undeliverable = self.skipped.0[SkipReason::Undeliverable as usize];
+        if undeliverable > 0 {
+            let text = SkipReason::Undeliverable.text();
+            print_stderr(&format!("{undeliverable} {text}"));
+        }
         if self.unknown > 0 {
             print_stderr(&format!(
                 "{} earlier results are unknown, and are not sent again: --resend-unknown sends to them",

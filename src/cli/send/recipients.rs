@@ -2,7 +2,10 @@
 //!
 //! The ledger knows people only by the hashes of their addresses. So the whole list is read, and each address is hashed.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    time::SystemTime,
+};
 
 use anyhow::bail;
 
@@ -82,7 +85,7 @@ struct Chooser<'a> {
     criteria: &'a RecipientCriteria,
     deliveries: &'a [Delivery],
     numbers: HashMap<AddressHash, u32>,
-    undeliverable: HashSet<AddressHash>,
+    undeliverable: HashMap<AddressHash, Option<SystemTime>>,
     suppressions: Suppressions,
     /// The numbers of the deliveries to people on the list.
     listed: HashSet<u32>,
@@ -113,7 +116,7 @@ impl Chooser<'_> {
         self.plan.selected += 1;
         if let Some(reason) = self.reason_to_skip(entry, hash, delivery) {
             self.plan.skipped.add(reason);
-            return self.check_person(entry, delivery);
+            return self.check_person(entry, delivery, reason);
         }
         let has_room = match self.criteria.audience {
             Audience::Next(max) => self.plan.recipients.len() < max,
@@ -174,25 +177,33 @@ impl Chooser<'_> {
         match delivery.filter(|it| !self.is_due(it)) {
             Some(it) if it.status.state == DeliveryState::Refused => Some(SkipReason::Refused),
             Some(_) => Some(SkipReason::HadIt),
-            None if self.undeliverable.contains(&hash) => Some(SkipReason::Undeliverable),
-            None => None,
+            None => {
+                // Whoever confirmed the address afterwards has got a message.
+                let refused_at = self.undeliverable.get(&hash);
+                let is_undeliverable = refused_at.is_some_and(|at| entry.confirmed_at <= *at);
+                is_undeliverable.then_some(SkipReason::Undeliverable)
+            }
         }
     }
 
-    /// Fails if the one person that the owner has named has had the message.
+    /// Fails if the one person that the owner has named does not get the message.
     fn check_person(
         &self,
         entry: &WaitlistEntry,
         delivery: Option<&Delivery>,
+        reason: SkipReason,
     ) -> anyhow::Result<()> {
-        if let (Audience::Person(_), Some(delivery)) = (&self.criteria.audience, delivery)
-            && !self.is_due(delivery)
-        {
-            let (id, email) = (self.id, entry.email.as_typed());
-            let state = delivery.status.state.as_str();
-            bail!("{id} is already {state} for {email}; nothing was sent");
+        if !matches!(self.criteria.audience, Audience::Person(_)) {
+            return Ok(());
         }
-        Ok(())
+        let (id, email) = (self.id, entry.email.as_typed());
+        match delivery.filter(|it| !self.is_due(it)) {
+            Some(delivery) => {
+                let state = delivery.status.state.as_str();
+                bail!("{id} is already {state} for {email}; nothing was sent")
+            }
+            None => bail!("{email} is {}; nothing was sent", reason.text()),
+        }
     }
 
     fn finish(mut self) -> anyhow::Result<Plan> {
@@ -237,16 +248,22 @@ impl Chooser<'_> {
     }
 }
 
-/// Returns the people whose mailbox did not exist for one of the messages.
-fn find_undeliverable(list: &WaitlistHandle) -> anyhow::Result<HashSet<AddressHash>> {
-    let mut undeliverable = HashSet::new();
+/// Returns the people whose mailbox did not exist for one of the messages, and when that was known last.
+fn find_undeliverable(
+    list: &WaitlistHandle,
+) -> anyhow::Result<HashMap<AddressHash, Option<SystemTime>>> {
+    let mut undeliverable = HashMap::new();
     for message in list.messages()? {
         for delivery in list.deliveries(&message.id)? {
-            let reply = delivery.status.reply.as_ref();
-            if delivery.status.state == DeliveryState::Refused
-                && reply.is_some_and(|reply| SmtpReply::from(reply).is_no_such_mailbox())
-            {
-                undeliverable.insert(delivery.recipient);
+            let DeliveryStatus {
+                state,
+                since,
+                reply,
+            } = delivery.status;
+            let is_missing = |reply| SmtpReply::from(reply).is_no_such_mailbox();
+            if state == DeliveryState::Refused && reply.as_ref().is_some_and(is_missing) {
+                let last = undeliverable.entry(delivery.recipient).or_insert(since);
+                *last = since.max(*last);
             }
         }
     }

@@ -23,7 +23,7 @@ pub(super) const STORE_PAUSE: Duration = Duration::from_secs(5);
 /// How often the result of a message is recorded again. A result that is lost is unknown, and the message is sent again.
 const FINISH_ATTEMPTS_MAX: usize = 5;
 /// How many messages in a row the mail server may refuse, for another reason than a bad address. After that, it probably refuses
-/// the sender, and the others get the message when the cause is fixed.
+/// the sender, and the others get the message if the cause is fixed before their last attempt.
 const REFUSALS_MAX: usize = 5;
 
 /// Sends messages over a connection, and records them.

@@ -26,13 +26,17 @@ use super::{
 use crate::{
     mail::SendResult,
     server::ClientKey,
-    waitlist::{AddressHash, Delivery, DeliveryState, MessageId, StoreError, WaitlistEntry},
+    waitlist::{
+        AddressHash, Delivery, DeliveryStart, DeliveryState, MessageId, StoreError, WaitlistEntry,
+    },
 };
 
 /// How long the message under way may take to reach the mail server after the server was asked to stop.
 const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 /// Time between two sweeps.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(60 * 60);
+/// Time after a sweep that failed. It may have read the whole list.
+const FAILED_SWEEP_PAUSE: Duration = Duration::from_secs(60);
 /// How often the task looks whether people may be asked whose client had to wait.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// How often a message is begun again that another process has begun.
@@ -209,8 +213,7 @@ impl Task<'_> {
                         self.confirmation.tries.reset(&entry.email);
                     }
                     self.note(ask.by, &result);
-                    let retry = Some(start);
-                    return Ok(retry_pause(&start).map(|pause| Due { retry, pause }));
+                    return Ok(next_attempt(start));
                 }
                 Sent::Unwritable(error) => {
                     self.backoffs.pause(LONGEST_PAUSE);
@@ -277,12 +280,13 @@ impl Task<'_> {
     async fn sweep(&mut self) {
         let swept = self.try_sweep().await;
         self.is_loaded |= swept.is_ok();
-        self.next_sweep = Instant::now()
-            + if self.is_loaded {
-                SWEEP_INTERVAL
-            } else {
-                STORE_PAUSE
-            };
+        let pause = match &swept {
+            Ok(()) => SWEEP_INTERVAL,
+            // People may wait who were not queued.
+            Err(_) if self.is_loaded => FAILED_SWEEP_PAUSE,
+            Err(_) => STORE_PAUSE,
+        };
+        self.next_sweep = Instant::now() + pause;
         if let Err(error) = swept {
             tracing::warn!("cannot read the people to ask for a confirmation: {error}");
         }
@@ -330,4 +334,22 @@ impl Task<'_> {
         let recent = recent_attempts(&deliveries, SystemTime::now());
         Ok((AskedPeople::new(&deliveries, &days), recent))
     }
+}
+
+/// Returns how a person is asked again after this attempt, or `None` if it was the last one.
+fn next_attempt(delivery: DeliveryStart) -> Option<Due> {
+    let pause = retry_pause(&delivery);
+    if pause.is_none()
+        && matches!(
+            delivery.state,
+            DeliveryState::Deferred | DeliveryState::Unknown
+        )
+    {
+        tracing::warn!(
+            "a person is not asked again to confirm the address after {} attempts; see `landing messages confirmation`",
+            delivery.attempts
+        );
+    }
+    let retry = Some(delivery);
+    pause.map(|pause| Due { retry, pause })
 }

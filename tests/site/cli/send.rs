@@ -1,10 +1,13 @@
 //! `landing send` and `landing messages`.
 
-use std::process::{Child, Stdio};
+use std::{
+    process::{Child, Stdio},
+    time::SystemTime,
+};
 
 use serde_json::{Value, json};
 
-use super::{TestCli, stderr, stdout, with_three_people, without_server};
+use super::{TestCli, rfc3339, stderr, stdout, with_three_people, without_server};
 use crate::mail::smtp_server::{Action, SmtpServer, Step};
 
 pub(super) const MESSAGE: &str =
@@ -166,7 +169,28 @@ fn refusals_have_the_words_of_the_server_and_undeliverable_people_are_left_out()
         let url = server.url();
         let mut again = args(&url, &["--all", "--new-message"]);
         again[1] = "again.md";
-        assert_eq!(cli.stdout(&again), "2 accepted\n");
+        let result = cli.run(&again).success();
+        assert_eq!(stdout(&result), "2 accepted\n");
+        let left_out = "landing: 1 left out, because their mailbox does not exist\n";
+        assert_eq!(stderr(&result), left_out);
+        let mut to_ann = args(&url, &["--to", "ann@example.com", "--new-message"]);
+        to_ann[1] = "again.md";
+        let error = "landing: ann@example.com is left out, because their mailbox does not exist; nothing was sent\n";
+        assert_eq!(stderr(&cli.run(&to_ann).code(1)), error);
+
+        // Whoever confirms an address can read messages.
+        cli.run(&["erase", "ann@example.com"]).success();
+        let confirmed_at = rfc3339(SystemTime::now());
+        let person = format!(
+            "email,joined_at,confirmed_at\nann@example.com,2026-11-01T08:00:00Z,{confirmed_at}\n"
+        );
+        cli.run_with_input(&["import"], person).success();
+        let server = SmtpServer::start();
+        let url = server.url();
+        let mut third = args(&url, &["--all", "--new-message"]);
+        third[1] = "third.md";
+        cli.write("third.md", MESSAGE);
+        assert_eq!(cli.stdout(&third), "3 accepted\n");
     }
 }
 

@@ -151,11 +151,10 @@ async fn people_who_have_not_confirmed_get_nothing() {
     drop(list);
     let (out, ..) = send(&cli, &server, &["--all"]);
     assert_eq!(out, "1 accepted\n");
-    let (out, ..) = send(&cli, &server, &["--to", "bob@example.com"]);
-    assert!(
-        out.ends_with("1 left out, because they have not confirmed their address\n"),
-        "{out}"
-    );
+    let (_, error, is_success) = send(&cli, &server, &["--to", "bob@example.com"]);
+    assert!(!is_success, "{error}");
+    let reason = "bob@example.com is left out, because they have not confirmed their address; nothing was sent\n";
+    assert!(error.ends_with(reason), "{error}");
     assert_eq!(server.recipients(), ["ann@example.com"]);
     let (out, ..) = send(&cli, &server, &["--all", "--include-unconfirmed"]);
     assert_eq!(out, "1 accepted\n");
