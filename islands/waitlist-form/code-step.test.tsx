@@ -22,8 +22,7 @@ const HINT = "Enter the code to confirm your address, or open the link in the me
 const CONFIRMED = "Your address is confirmed. We’ll email you when Steward $& Co is ready.";
 const WRONG = "That code is not right. Check the message again, or open the link in it.";
 const MALFORMED = "Please enter only the six digits of the code";
-const LOCKED =
-  "Too many wrong codes. Open the link in the message, or join again in an hour and enter the code from the next message.";
+const LOCKED = "Too many wrong codes. Open the link in the message, or join again in an hour.";
 const FAILED = "Failed to confirm. Please try again.";
 
 describe("the step for the code", () => {
