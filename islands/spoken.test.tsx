@@ -78,6 +78,10 @@ test.each([
   expect(await virtual.spokenPhraseLog()).toContainEqual(
     expect.stringContaining(`polite: ${lead}`),
   );
+  // The form shows it, and a visitor who reads the page hears it there.
+  await waitFor(() => expect(screen.getAllByText(new RegExp(`^${lead}`))).toHaveLength(1), {
+    timeout: 2000,
+  });
 });
 
 test("a repeated error is heard again", async () => {

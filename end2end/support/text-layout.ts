@@ -5,6 +5,12 @@ import type { Page } from "@playwright/test";
 export const TEXT_SPACING = `* { line-height: 1.5 !important; letter-spacing: 0.12em !important;
   word-spacing: 0.16em !important; } p { margin-block-end: 2em !important; }`;
 
+/** Sets the size of the browser's default font, in pixels. Unlike a style, it also changes what `rem` is in media queries. */
+export async function setFontSize(page: Page, size: number): Promise<void> {
+  const session = await page.context().newCDPSession(page);
+  await session.send("Page.setFontSizes", { fontSizes: { standard: size } });
+}
+
 /** Describes each text that is cut off, leaves its box or the page, or overlaps another text. */
 export function findMisplacedText(page: Page): Promise<string[]> {
   return page.evaluate(misplacedText);

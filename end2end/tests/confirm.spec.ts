@@ -3,7 +3,7 @@ import type { Locator, Page } from "@playwright/test";
 import { addStyle, expect, uniqueEmail } from "../support/fixtures.ts";
 import { hiddenWidth } from "../support/landing-page.ts";
 import { CONFIRM_LINK, confirmingTest as test } from "../support/mail-server.ts";
-import { TEXT_SPACING } from "../support/text-layout.ts";
+import { setFontSize, TEXT_SPACING } from "../support/text-layout.ts";
 
 const heading = (page: Page) => page.getByRole("heading", { level: 1 });
 const codeField = (page: Page) => page.getByLabel("Code from the message");
@@ -18,32 +18,49 @@ test.describe("the step for the code", { tag: "@once" }, () => {
     [640, 360],
     [844, 390],
   ] as const) {
-    test(`is in view with its label, and has the focus in a window of ${width} × ${height}`, async ({
-      landing,
-      page,
-    }) => {
-      await page.setViewportSize({ width, height });
-      await landing.openForm();
-      const email = uniqueEmail();
-      await landing.email.fill(email);
-      await landing.email.press("Enter");
-      await expect(codeField(page)).toBeFocused();
-      await expect(codeField(page)).toHaveAccessibleDescription(
-        new RegExp(`^Check your inbox: we sent a code to ${email}.`),
-      );
-      await landing.finishAnimations();
-      await landing.expectClearOfToast(codeField(page));
-      await landing.expectUncovered(page.getByText("Code from the message"));
-      expect(await landing.horizontalOverflow()).toBe(0);
-      await codeField(page).fill("12345");
-      await codeField(page).press("Enter");
-      await expect(landing.message).toHaveText("Please enter only the six digits of the code");
-      await landing.keepToastOpen();
-      await landing.finishAnimations();
-      await expect(landing.toasts).toBeInViewport({ ratio: 1 });
-      await landing.expectClearOfToast(codeField(page));
-      await landing.expectUncovered(page.getByText("Code from the message"));
-    });
+    for (const size of [16, 32]) {
+      test(`is in view, and has the focus in a window of ${width} × ${height} with a font of ${size} px`, async ({
+        landing,
+        page,
+      }) => {
+        await page.setViewportSize({ width, height });
+        await setFontSize(page, size);
+        await landing.openForm();
+        const email = uniqueEmail();
+        await landing.email.fill(email);
+        await landing.email.press("Enter");
+        await expect(codeField(page)).toBeFocused();
+        await expect(codeField(page)).toHaveAccessibleDescription(
+          new RegExp(`^Check your inbox: we sent a code to ${email}.`),
+        );
+        await landing.keepToastOpen();
+        await landing.finishAnimations();
+        await landing.expectClearOfToast(codeField(page));
+        // A window of 1280 × 1024 pixels at 400 %, with a doubled font, has no room for more.
+        const hasRoom = height / size >= 11;
+        const label = page.getByText("Code from the message");
+        if (hasRoom) await landing.expectUncovered(label);
+        if (size === 16) await landing.expectUncovered(page.locator(".waitlist-lead"));
+        expect(await landing.horizontalOverflow()).toBe(0);
+        await codeField(page).fill("12345");
+        await codeField(page).press("Enter");
+        await expect(landing.message).toHaveText("Please enter only the six digits of the code");
+        await landing.keepToastOpen();
+        await landing.finishAnimations();
+        await expect(landing.toasts).toBeInViewport({ ratio: 1 });
+        await landing.expectClearOfToast(codeField(page));
+        if (hasRoom) await landing.expectUncovered(label);
+        for (const control of [
+          page.getByRole("link", { name: "Use another address" }),
+          landing.submit,
+        ]) {
+          await page.getByRole("link", { name: "Email us" }).focus();
+          await page.evaluate(() => scrollTo({ top: document.body.scrollHeight }));
+          await tabBackTo(page, control);
+          await landing.expectClearOfToast(control);
+        }
+      });
+    }
   }
 
   for (const [setting, css] of [
@@ -70,6 +87,14 @@ test.describe("the step for the code", { tag: "@once" }, () => {
     });
   }
 });
+
+/** Presses Shift + Tab until a control has the focus. */
+async function tabBackTo(page: Page, control: Locator) {
+  await expect(async () => {
+    await page.keyboard.press("Shift+Tab");
+    await expect(control).toBeFocused({ timeout: 100 });
+  }).toPass({ intervals: [0] });
+}
 
 /** Returns the number of lines of a text. */
 function linesOf(element: Locator): Promise<number> {

@@ -38,12 +38,18 @@ export function useFocus(
   });
 }
 
-/** Moves the focus, and keeps the element clear of the toast. A visitor who has scrolled away is not pulled back. */
+/**
+ * Moves the focus, and keeps the element clear of the toast, also its label and the form's first line if they have room.
+ * A visitor who has scrolled away is not pulled back.
+ */
 export function focusIn(
-  form: RefObject<HTMLElement | null>,
-  { current: element }: RefObject<HTMLElement | null>,
+  { current: form }: RefObject<HTMLElement | null>,
+  { current: element }: RefObject<HTMLInputElement | HTMLButtonElement | null>,
 ) {
   element?.focus({ preventScroll: true });
-  const { top = 0, bottom = 0 } = form.current?.getBoundingClientRect() ?? {};
-  if (bottom > 0 && top < innerHeight) element?.scrollIntoView({ block: "nearest" });
+  const { top = 0, bottom = 0 } = form?.getBoundingClientRect() ?? {};
+  if (bottom <= 0 || top >= innerHeight) return;
+  for (const part of [form?.firstElementChild, ...(element?.labels ?? []), element]) {
+    part?.scrollIntoView({ block: "nearest", behavior: "instant" });
+  }
 }

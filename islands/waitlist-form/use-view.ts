@@ -1,11 +1,13 @@
 /** What the form shows: its step, and the outcome of the last submit until the visitor types. */
-import { type RefObject, useRef, useState } from "react";
+import { type RefObject, useEffect, useRef, useState } from "react";
 import type { FormState } from "../bindings/wire";
 import { dismissToast, showToast } from "../toast-store";
 import * as COPY from "./copy.json";
 import { hasFailed, pristine, type Settings } from "./submission";
 import { trimInvisible } from "./typed";
 
+/** How long a text stays in the live region, in milliseconds. The page shows it too, so it is not read a second time. */
+const ANNOUNCEMENT_MS = 1000;
 /** An empty submit within this time after a success, in milliseconds, is a double click or a held key. */
 const REPEAT_INTERVAL_MS = 1000;
 
@@ -34,6 +36,12 @@ export function useView(
   const changedAt = useRef(0);
 
   const update = (change: Partial<View>) => setView((before) => ({ ...before, ...change }));
+
+  useEffect(() => {
+    if (view.announcement === "") return;
+    const timer = setTimeout(() => update({ announcement: "" }), ANNOUNCEMENT_MS);
+    return () => clearTimeout(timer);
+  }, [view.announcement]);
 
   /** Shows a form. A toast announces the text, if there is one. */
   function show(form: FormState, text?: string) {
