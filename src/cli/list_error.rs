@@ -28,6 +28,7 @@ fn advice(error: &StoreError) -> &'static str {
             "see who has it with `landing messages`, and run the command again"
         }
         StoreError::CallTooLarge => "report this",
+        StoreError::TooManyMessages => "restore a backup of it into a database",
         StoreError::NoRandomness => "check /dev/urandom, and run the command again",
         StoreError::NotCompacted(_) => "no entry is lost",
         StoreError::ServerNotResponding(_) => "if it was stopped, run the command again",

@@ -38,6 +38,9 @@ pub enum StoreError {
     /// The call has more than [`CALL_MAX`](super::CALL_MAX) items. It has changed nothing.
     #[error("a call with more than {max} items", max = super::CALL_MAX)]
     CallTooLarge,
+    /// A list in a directory has as many messages as its records can number. Nothing was added.
+    #[error("the list has 65,536 messages, which is the maximum in a directory")]
+    TooManyMessages,
     /// The system returns no random numbers for a key.
     #[error("the system returns no random numbers")]
     NoRandomness,

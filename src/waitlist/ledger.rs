@@ -234,7 +234,8 @@ pub trait Ledger: Send + Sync + 'static {
     /// Adds a message, unless there is one with this id. Once the future resolves, it is durable.
     ///
     /// # Errors
-    /// Like [`Waitlist::join`](super::Waitlist::join).
+    /// Like [`Waitlist::join`](super::Waitlist::join). [`StoreError::TooManyMessages`](super::StoreError::TooManyMessages) if
+    /// a list in a directory has 65,536 messages.
     fn add_message(&self, message: Message) -> StoreFuture<'_, ()>;
 
     /// Returns the deliveries of a message, in the order of their numbers. After a crash of the process that sent them,

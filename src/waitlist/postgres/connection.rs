@@ -19,12 +19,8 @@ use super::{
     error::{DatabaseFailure, Failure, FailureKind, database_failure, no_row},
     hosts::Hosts,
     sql::Schema,
+    timeouts::RESPONSE_TIMEOUT,
 };
-
-/// Maximum time until the response to a statement. Then its connection is abandoned for a new one, perhaps to another
-/// host. It is short, because more than one attempt must fit into the time that a visitor waits
-/// (`REPLY_TIMEOUT` in `queue`).
-pub(super) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// A connection and its prepared statements.
 pub(super) struct Connection {

@@ -27,6 +27,7 @@ use super::{
     connector::Connector,
     error::Failure,
     sql,
+    timeouts::{BEGIN_TIMEOUT, CALLER_TIMEOUT, WHOLE_LIST_TIMEOUT},
 };
 
 /// Number of entries in a block, which is passed to the caller as a whole.
@@ -38,15 +39,6 @@ const QUEUED_BLOCKS_MAX: usize = 4;
 const LAST_TIME_SINCE_EPOCH: Duration = Duration::from_millis(253_402_300_799_999);
 
 type Block = Result<Vec<WaitlistEntry>, StoreError>;
-
-/// Maximum time to begin. Over a slow network, each statement takes a while.
-const BEGIN_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// Maximum time that the database takes to sort the entries.
-pub(super) const SORT_TIMEOUT: Duration = Duration::from_secs(10 * 60);
-
-/// Maximum time that the caller may pause. During the pause, the database keeps everything that is erased or updated.
-const CALLER_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Maximum number of attempts to read, if concurrent writes make an attempt fail.
 const ATTEMPTS_MAX: usize = 5;
@@ -171,12 +163,12 @@ impl Reader {
         let (transaction, mut count) = timeout(BEGIN_TIMEOUT, begin).await??;
         if !self.selection.is_everything() {
             let selected = transaction.query_one(&selected_count, &parameters);
-            count = timeout(SORT_TIMEOUT, selected).await??.try_get(0)?;
+            count = timeout(WHOLE_LIST_TIMEOUT, selected).await??.try_get(0)?;
         }
         let rows = transaction.query_raw(&statement, parameters);
-        let mut rows = pin!(timeout(SORT_TIMEOUT, rows).await??);
+        let mut rows = pin!(timeout(WHOLE_LIST_TIMEOUT, rows).await??);
         let mut block = Vec::with_capacity(BLOCK_ENTRIES);
-        while let Some(row) = timeout(SORT_TIMEOUT, rows.next()).await? {
+        while let Some(row) = timeout(WHOLE_LIST_TIMEOUT, rows.next()).await? {
             block.push(entry_from_row(&row?)?);
             if block.len() == BLOCK_ENTRIES {
                 self.send_block(count, std::mem::take(&mut block)).await?;

@@ -14,7 +14,7 @@
 //! - `suppressions`: changes and reads the suppressed addresses.
 //! - `ledger`, `ledger_sql`: the ledger, and its statements.
 //! - `recount`: corrects the count. `restore`: restores a backup.
-//! - `error`, `open_error`, `url_error`: errors.
+//! - `timeouts`: the longest waits. `error`, `open_error`, `url_error`: errors.
 
 mod batch;
 mod change;
@@ -43,6 +43,7 @@ mod sql;
 mod state;
 mod suppression_sql;
 mod suppressions;
+mod timeouts;
 mod tls;
 mod url;
 mod url_error;

@@ -1,6 +1,6 @@
 //! Finds, creates or updates the list when it is opened.
 
-use std::{sync::OnceLock, time::Duration};
+use std::sync::OnceLock;
 
 use tokio::time::timeout;
 use tokio_postgres::{Client, Error, error::SqlState, types::Type};
@@ -8,22 +8,17 @@ use uuid::Uuid;
 
 use super::{
     super::suppression::ListKey,
-    connection::{Connection, RESPONSE_TIMEOUT},
+    connection::Connection,
     connector::Connector,
     error::{Failure, FailureKind, describe},
     open_error::PostgresOpenError,
     schema,
     sql::{self, Schema},
     state::State,
+    timeouts::{BEGIN_TIMEOUT, RESPONSE_TIMEOUT, WHOLE_LIST_TIMEOUT},
     url::DatabaseUrl,
 };
 use crate::exit::print_stderr;
-
-/// Maximum time to create or change the tables.
-const MIGRATION_TIMEOUT: Duration = Duration::from_secs(10 * 60);
-
-/// Maximum time for a few statements. Over a slow network, each takes a while.
-const OPEN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Number of comparisons of two sessions. A pooler may give each connection its own session by chance.
 const COMPARISON_ROUNDS: usize = 3;
@@ -42,7 +37,7 @@ pub(super) async fn open(
     let open_error = |failure| PostgresOpenError::from_failure(database, failure);
     let mut connection = connector.connect().await.map_err(open_error)?;
     detect_pooler(connector, &mut connection, database).await?;
-    let settings = with_open_timeout(database, settings(connection.client())).await?;
+    let settings = with_begin_timeout(database, settings(connection.client())).await?;
     if let Some(encoding) = settings.encoding
         && !["UTF8", "UTF-8"].contains(&encoding.to_uppercase().as_str())
     {
@@ -64,7 +59,7 @@ pub(super) async fn open(
             reason: error.to_string(),
         })?;
         let migrated = schema::migrate(connection.client(), &list_schema, new_key);
-        let migrated = timeout(MIGRATION_TIMEOUT, migrated).await;
+        let migrated = timeout(WHOLE_LIST_TIMEOUT, migrated).await;
         format = Some(
             migrated
                 .map_err(|_| timed_out(database))?
@@ -81,7 +76,7 @@ pub(super) async fn open(
     }
     check_format(format, database)?;
     if create_missing {
-        with_open_timeout(
+        with_begin_timeout(
             database,
             schema::create_missing_slots(connection.client(), &list_schema),
         )
@@ -101,7 +96,7 @@ async fn find(
     database: &str,
 ) -> Result<Option<(Schema, Option<i64>)>, PostgresOpenError> {
     let client = connection.client();
-    let mut found = with_open_timeout(database, schema::find_all(client)).await?;
+    let mut found = with_begin_timeout(database, schema::find_all(client)).await?;
     if found.len() > 1 {
         found.sort();
         return Err(PostgresOpenError::SeveralLists {
@@ -113,7 +108,7 @@ async fn find(
         return Ok(None);
     };
     let schema = Schema::new(&name);
-    let format = with_open_timeout(database, schema::read_format(client, &schema)).await?;
+    let format = with_begin_timeout(database, schema::read_format(client, &schema)).await?;
     Ok(Some((schema, format)))
 }
 
@@ -122,7 +117,7 @@ pub(super) async fn schema_for_new_list(
     connection: &mut Connection,
     database: &str,
 ) -> Result<String, PostgresOpenError> {
-    let current = with_open_timeout(database, schema::current_schema(connection.client())).await?;
+    let current = with_begin_timeout(database, schema::current_schema(connection.client())).await?;
     current.ok_or_else(|| PostgresOpenError::Rejected {
         database: database.to_owned(),
         reason: "the search_path has no schema that exists".into(),
@@ -196,7 +191,7 @@ async fn detect_pooler(
     };
     for _ in 0..COMPARISON_ROUNDS {
         let compare = keeps_sessions(first.client(), second.client());
-        let keeps_sessions = match timeout(OPEN_TIMEOUT, compare).await {
+        let keeps_sessions = match timeout(BEGIN_TIMEOUT, compare).await {
             // A pooler that gives each statement another session does not support transactions.
             Ok(Err(error)) if error.code() == Some(&SqlState::PROTOCOL_VIOLATION) => false,
             // The database does not support custom settings.
@@ -244,11 +239,11 @@ async fn keeps_sessions(first: &Client, second: &mut Client) -> Result<bool, Err
 }
 
 /// Runs a few statements with a timeout.
-pub(super) async fn with_open_timeout<T>(
+pub(super) async fn with_begin_timeout<T>(
     database: &str,
     work: impl Future<Output = Result<T, Error>>,
 ) -> Result<T, PostgresOpenError> {
-    let done = timeout(OPEN_TIMEOUT, work).await;
+    let done = timeout(BEGIN_TIMEOUT, work).await;
     done.map_err(|_| timed_out(database))?
         .map_err(statement_error(database))
 }

@@ -6,7 +6,7 @@ use tokio_postgres::types::Type;
 
 use super::{
     connector::Connector,
-    open::{schema_for_new_list, with_open_timeout},
+    open::{schema_for_new_list, with_begin_timeout},
     open_error::PostgresOpenError,
     schema,
     url::DatabaseUrl,
@@ -38,7 +38,7 @@ pub(super) async fn has_privileges(url: &DatabaseUrl) -> Result<bool, PostgresOp
     let connected = connector.connect().await;
     let mut connection =
         connected.map_err(|failure| PostgresOpenError::from_failure(database, failure))?;
-    let found = with_open_timeout(database, schema::find_all(connection.client())).await?;
+    let found = with_begin_timeout(database, schema::find_all(connection.client())).await?;
     let name = match found.into_iter().next() {
         Some(name) => name,
         None => schema_for_new_list(&mut connection, database).await?,
@@ -51,5 +51,5 @@ pub(super) async fn has_privileges(url: &DatabaseUrl) -> Result<bool, PostgresOp
             .await?;
         rows.first().map_or(Ok(false), |row| row.try_get(0))
     };
-    with_open_timeout(database, asked).await
+    with_begin_timeout(database, asked).await
 }

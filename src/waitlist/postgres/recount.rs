@@ -1,19 +1,15 @@
 //! Corrects the count, which is wrong after somebody changed it by hand or restored only some of the tables.
 
-use std::time::Duration;
-
 use super::{
     super::error::StoreError,
     connector::Connector,
     error::{Failure, no_row},
     sql,
+    timeouts::WHOLE_LIST_TIMEOUT,
 };
 
 /// Maximum number of attempts. A correction fails if another one, or an erasure, happens at the same time.
 const ATTEMPTS_MAX: usize = 5;
-
-/// Maximum time that the database takes to count the entries.
-const RECOUNT_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 
 /// Sets the count to the number of entries, and returns the difference. Sign-ups and erasures change both numbers
 /// equally, so they continue while the entries are counted.
@@ -47,7 +43,7 @@ async fn correct(connector: &Connector) -> Result<Option<i64>, Failure> {
         guard.try_get(1).map_err(to_failure)?,
     );
     connection.execute(sql::NO_STATEMENT_TIMEOUT).await?;
-    let rows = connection.query_within(RECOUNT_TIMEOUT, sql::RECOUNT, &[]);
+    let rows = connection.query_within(WHOLE_LIST_TIMEOUT, sql::RECOUNT, &[]);
     let row = rows.await?.pop().ok_or_else(no_row)?;
     let counted: i64 = row.try_get(0).map_err(to_failure)?;
     let listed: i64 = row.try_get(1).map_err(to_failure)?;

@@ -1,11 +1,7 @@
 //! Restores a backup into an empty list, in one transaction. It locks the count, so sign-ups wait, and a kill at any
 //! moment makes the database roll everything back.
 
-use std::{
-    collections::HashMap,
-    io,
-    time::{Duration, Instant},
-};
+use std::{collections::HashMap, io, time::Instant};
 
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
@@ -25,21 +21,14 @@ use super::{
     ledger::StatusColumns,
     rows::get,
     sql,
+    timeouts::{BACKUP_TIMEOUT, IDLE_RESTORE_TIMEOUT, WHOLE_LIST_TIMEOUT},
     writer::{kind_and_time, truncate_to_millis},
 };
 
-/// Maximum time for a statement. The commit waits for the standby.
-const STATEMENT_TIMEOUT: Duration = Duration::from_secs(10 * 60);
-/// Maximum time to read the items of a statement from the backup, during which the list is locked.
-const BACKUP_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 /// Number of items that are read before they are inserted.
 const ITEMS_PER_STATEMENT_MAX: usize = 4096;
 
 const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
-
-/// Lets the transaction wait for the backup: for eleven minutes, which is longer than [`BACKUP_TIMEOUT`]. If this machine
-/// is lost, the transaction ends then.
-const WAIT_FOR_THE_BACKUP: &str = "SET LOCAL idle_in_transaction_session_timeout = 660000";
 
 /// Waits for all transactions that change the list, and makes them wait.
 const LOCK: &str = "SELECT 1 FROM {schema}.waitlist_count ORDER BY slot FOR UPDATE";
@@ -95,6 +84,8 @@ pub(super) async fn restore(
 ) -> Result<(), RestoreError> {
     let mut connection = connector.connect().await?;
     connection.execute(sql::NO_STATEMENT_TIMEOUT).await?;
+    let idle = sql::idle_in_transaction(IDLE_RESTORE_TIMEOUT);
+    connection.execute(&idle).await?;
     let mut transaction = Transaction {
         connection: &mut connection,
         deliveries: HashMap::new(),
@@ -126,7 +117,7 @@ struct Transaction<'a> {
 
 impl Transaction<'_> {
     async fn begin(&mut self, key: ListKey) -> Result<(), RestoreError> {
-        for statement in [BEGIN, WAIT_FOR_THE_BACKUP, LOCK] {
+        for statement in [BEGIN, LOCK] {
             self.run(statement, &[]).await?;
         }
         let row = self.connection.query_one(IS_EMPTY, &[]).await?;
@@ -266,7 +257,7 @@ impl Transaction<'_> {
     ) -> Result<(), Failure> {
         let done = self
             .connection
-            .query_within(STATEMENT_TIMEOUT, statement, params);
+            .query_within(WHOLE_LIST_TIMEOUT, statement, params);
         done.await.map(drop)
     }
 }

@@ -49,13 +49,7 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
-/// Maximum run time of a statement in the database. It is shorter than [`RESPONSE_TIMEOUT`](super::connection), so that
-/// PostgreSQL reports the reason.
-pub(super) const STATEMENT_TIMEOUT: Duration = Duration::from_millis(2500);
-
-/// Maximum time that a transaction waits for its instance. Reading the list and a restore are transactions of several
-/// messages. The caller who reads may pause for half a minute. A restore waits for its backup longer, and says so itself.
-const IDLE_IN_TRANSACTION_TIMEOUT: Duration = Duration::from_secs(60);
+use super::timeouts::{IDLE_IN_TRANSACTION_TIMEOUT, STATEMENT_TIMEOUT};
 
 /// Returns the settings of each connection.
 ///
@@ -66,14 +60,20 @@ const IDLE_IN_TRANSACTION_TIMEOUT: Duration = Duration::from_secs(60);
 pub(super) fn session() -> String {
     format!(
         "SET statement_timeout = {};
-         SET idle_in_transaction_session_timeout = {};
+         {};
          SET client_min_messages = warning;
          SELECT set_config('synchronous_commit', CASE level WHEN 'off' THEN 'on' WHEN 'local' THEN 'on' ELSE level END, false)
          FROM (SELECT current_setting('synchronous_commit', true) AS level) AS found
          WHERE level IS NOT NULL",
         STATEMENT_TIMEOUT.as_millis(),
-        IDLE_IN_TRANSACTION_TIMEOUT.as_millis()
+        idle_in_transaction(IDLE_IN_TRANSACTION_TIMEOUT)
     )
+}
+
+/// Limits the time that a transaction waits for its instance.
+pub(super) fn idle_in_transaction(timeout: Duration) -> String {
+    let millis = timeout.as_millis();
+    format!("SET idle_in_transaction_session_timeout = {millis}")
 }
 
 /// Removes the statement timeout, for migrations, a recount and reading the list.

@@ -11,12 +11,12 @@ use super::{
     },
     change::Change,
     connector::Connector,
-    entries::SORT_TIMEOUT,
     error::Failure,
     list_key::read_key,
     pool::{Operation, Pool},
     rows::{column, get},
     sql, suppression_sql,
+    timeouts::WHOLE_LIST_TIMEOUT,
     writer::hash_bytes,
 };
 
@@ -102,13 +102,13 @@ pub(super) async fn read(connector: &Connector) -> Result<Suppressions, StoreErr
     let mut connection = connector.connect().await?;
     connection.execute(sql::NO_STATEMENT_TIMEOUT).await?;
     let mut suppressions = Suppressions::new(read_key(&mut connection).await?);
-    let rows = connection.query_within(SORT_TIMEOUT, suppression_sql::READ_SUPPRESSED, &[]);
+    let rows = connection.query_within(WHOLE_LIST_TIMEOUT, suppression_sql::READ_SUPPRESSED, &[]);
     for hash in column::<&[u8]>(&rows.await?, 0)? {
         if let Some(hash) = AddressHash::from_slice(hash) {
             suppressions.suppress(hash);
         }
     }
-    let rows = connection.query_within(SORT_TIMEOUT, suppression_sql::READ_DEPARTURES, &[]);
+    let rows = connection.query_within(WHOLE_LIST_TIMEOUT, suppression_sql::READ_DEPARTURES, &[]);
     for row in rows.await? {
         let source: Option<&str> = get(&row, 1)?;
         suppressions.add_departure(Departure {

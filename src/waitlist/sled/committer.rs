@@ -23,7 +23,6 @@ use super::{
     file_guard::FileGuard,
     items::{FACT_BYTES, RecordItem, SUPPRESSION_BYTES, StoredAddress, StoredEntry, StoredFact},
     locked,
-    record::Record,
     snapshot::Published,
 };
 
@@ -95,7 +94,7 @@ impl SledCommitter {
         // Without changes there is nothing to sync, because earlier batches are durable.
         let has_changes = end > end_before;
         if has_changes {
-            self.write_tail();
+            or_exit(self.contents.tail.insert_into(&self.records));
             self.sync();
         }
         self.files.exit_if_missing();
@@ -246,17 +245,6 @@ impl SledCommitter {
 
     /// Begins a new record if this number of bytes does not fit into the last one.
     fn make_room(&mut self, bytes: usize) {
-        if !self.contents.tail.has_room(bytes) {
-            self.write_tail();
-            self.contents.tail = Record::starting_at(self.contents.tail.end());
-        }
-    }
-
-    fn write_tail(&self) {
-        let tail = &self.contents.tail;
-        // An empty list has no record, and `open_in_place` relies on that.
-        if tail.end() > tail.first() {
-            or_exit(self.records.insert(tail.key(), tail.bytes()));
-        }
+        or_exit(self.contents.tail.make_room(bytes, &self.records));
     }
 }

@@ -6,7 +6,6 @@
 //! whole. The next start removes the other one.
 
 use std::{
-    collections::{HashMap, HashSet},
     fs::{self, File},
     io,
     path::{Path, PathBuf},
@@ -18,13 +17,14 @@ use rustix::{
 };
 
 use super::{
-    super::{error::StoreError, suppression::ListKey},
+    super::suppression::ListKey,
+    changes::Changes,
     database,
     deadline::catch_panic,
     error::{OpenFailure, or_exit},
     files::{create_private_dir, free_bytes, remove_dir_if_exists, sync_tree},
     high_water_mark::{self, HighWaterMark},
-    items::{RecordItem, StoredEntry},
+    items::RecordItem,
     record::Record,
     scratch_copy::LOG_FILE,
     snapshot::Snapshot,
@@ -123,10 +123,7 @@ pub(super) fn copy(
                 }
                 copied += 1;
             }
-            if !tail.has_room(item.len()) {
-                records.insert(tail.key(), tail.bytes())?;
-                tail = Record::starting_at(number);
-            }
+            tail.make_room(item.len(), &records)?;
             tail.push(item);
             Ok::<_, OpenFailure>(())
         })?;
@@ -142,46 +139,6 @@ pub(super) fn copy(
         database,
         records,
     })
-}
-
-/// What became void, by the numbers of the entries.
-#[derive(Default)]
-struct Changes {
-    erased: HashSet<u64>,
-    /// The last address of each entry that was corrected.
-    addresses: HashMap<u64, Box<str>>,
-}
-
-impl Changes {
-    fn read(snapshot: &Snapshot) -> Result<Self, StoreError> {
-        let mut changes = Self::default();
-        snapshot.for_each_item(|_, item| {
-            match item {
-                RecordItem::Erased(entry) => drop(changes.erased.insert(entry)),
-                RecordItem::Readdressed(new) => {
-                    changes.addresses.insert(new.entry, new.address.into());
-                }
-                _ => {}
-            }
-            Ok::<_, StoreError>(())
-        })?;
-        Ok(changes)
-    }
-
-    /// Returns what takes the place of an item in the copy.
-    fn apply<'a>(&'a self, number: u64, item: RecordItem<'a>) -> RecordItem<'a> {
-        match item {
-            RecordItem::Entry(_) if self.erased.contains(&number) => RecordItem::RemovedEntry,
-            RecordItem::Entry(entry) => {
-                let address = self.addresses.get(&number);
-                let address = address.map_or(entry.address, |address| address);
-                RecordItem::Entry(StoredEntry { address, ..entry })
-            }
-            RecordItem::Fact(fact) if self.erased.contains(&fact.entry) => RecordItem::Removed,
-            RecordItem::Erased(_) | RecordItem::Readdressed(_) => RecordItem::Removed,
-            item => item,
-        }
-    }
 }
 
 /// Creates the directory for a copy of a store. A copy that was interrupted is removed first.

@@ -1,7 +1,5 @@
 //! Reads the list, also while it is written to.
 
-use std::collections::{HashMap, HashSet};
-
 use super::{
     super::{
         email::Email,
@@ -10,6 +8,7 @@ use super::{
         error::StoreError,
         source::Source,
     },
+    changes::Changes,
     items::{RecordItem, StoredEntry, StoredFact},
     record,
     snapshot::Snapshot,
@@ -55,48 +54,30 @@ struct Index {
 }
 
 /// What became known about entries.
-#[derive(Default)]
 struct Known {
     /// The facts, sorted by the numbers of their entries.
     facts: Vec<StoredFact>,
-    /// The addresses of entries that were corrected, by their numbers.
-    addresses: HashMap<u64, Box<str>>,
+    changes: Changes,
 }
 
 impl Index {
     fn read(snapshot: &Snapshot, selection: &Selection) -> Result<Self, StoreError> {
         let filter = EntryFilter::from(selection);
-        let (mut order, mut known, mut erased) = (Vec::new(), Known::default(), HashSet::new());
+        let changes = Changes::read(snapshot)?;
+        let (mut order, mut facts) = (Vec::new(), Vec::new());
         snapshot.for_each_item(|number, item| {
-            match item {
+            match changes.apply(number, item) {
                 RecordItem::Entry(entry) if filter.selects(&entry) => {
                     order.push((entry.joined_at_millis, number));
                 }
-                RecordItem::Fact(fact) => known.facts.push(fact),
-                RecordItem::Erased(entry) => drop(erased.insert(entry)),
-                RecordItem::Readdressed(new) => {
-                    known.addresses.insert(new.entry, new.address.into());
-                }
+                RecordItem::Fact(fact) => facts.push(fact),
                 _ => {}
             }
             Ok::<_, StoreError>(())
         })?;
         // Facts about the same entry keep their order.
-        known.facts.sort_by_key(|fact| fact.entry);
-        // The filter has seen the old addresses of those that were corrected.
-        order.retain(|(_, number)| {
-            !erased.contains(number) && !known.addresses.contains_key(number)
-        });
-        for (number, address) in &known.addresses {
-            let found = snapshot.records.get_lt(record::key(number + 1));
-            let (key, bytes) = found.ok().flatten().ok_or(StoreError::Unreadable)?;
-            let (first, items) = parse(&key, &bytes)?;
-            let item = items.get((number - first) as usize).copied();
-            let entry = item.and_then(RecordItem::entry);
-            let entry = entry.map(|entry| StoredEntry { address, ..entry });
-            let selected = entry.filter(|it| !erased.contains(number) && filter.selects(it));
-            order.extend(selected.map(|entry| (entry.joined_at_millis, *number)));
-        }
+        facts.sort_by_key(|fact| fact.entry);
+        let known = Known { facts, changes };
         if let Some(confirmed) = selection.confirmed {
             order.retain(|(_, number)| known.is_confirmed(*number) == confirmed);
         }
@@ -119,14 +100,12 @@ impl Known {
             .map(|fact| fact.fact)
     }
 
-    /// Returns an entry with everything that became known about it.
-    fn entry(&self, number: u64, stored: StoredEntry<'_>) -> WaitlistEntry {
+    /// Returns an entry with everything that became known about it, or `None` if the item is not an entry.
+    fn entry(&self, number: u64, item: RecordItem<'_>) -> Option<WaitlistEntry> {
+        let stored = self.changes.apply(number, item).entry()?;
         let mut entry = WaitlistEntry::from(stored);
         self.facts_about(number).for_each(|fact| entry.apply(fact));
-        if let Some(address) = self.addresses.get(&number) {
-            entry.email = Email::from_stored(address);
-        }
-        entry
+        Some(entry)
     }
 }
 
@@ -180,8 +159,7 @@ fn read(
             return Err(StoreError::Unreadable);
         }
         while let Some((number, at)) = stored.next_if(|(number, _)| *number < end) {
-            let item: RecordItem<'_> = items[(number - first) as usize];
-            entries[at] = item.entry().map(|stored| known.entry(number, stored));
+            entries[at] = known.entry(number, items[(number - first) as usize]);
         }
     }
     let entries: Option<Vec<_>> = entries.into_iter().collect();

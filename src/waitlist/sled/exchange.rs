@@ -12,7 +12,7 @@ use super::{
     items::RecordItem,
     locked,
     overwrite_monitor::OverwriteMonitor,
-    record::{self, Record},
+    record,
     scratch_copy::LOG_FILE,
 };
 
@@ -43,16 +43,11 @@ impl SledCommitter {
                     return Err(UnusableReason::Changed.into());
                 }
                 is_clean &= !matches!(item, RecordItem::Erased(_) | RecordItem::Readdressed(_));
-                if !tail.has_room(item.len()) {
-                    records.insert(tail.key(), tail.bytes())?;
-                    tail = Record::starting_at(number);
-                }
+                tail.make_room(item.len(), &records)?;
                 tail.push(item);
             }
         }
-        if tail.end() > tail.first() {
-            records.insert(tail.key(), tail.bytes())?;
-        }
+        tail.insert_into(&records)?;
         let high_water_mark = HighWaterMark::open(&directory)?;
         high_water_mark.write(tail.end())?;
         database.flush()?;

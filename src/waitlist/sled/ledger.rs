@@ -16,7 +16,7 @@ use super::{
     read_ledger,
 };
 
-/// Maximum number of messages.
+/// Maximum number of messages: an item names its message by a `u16`.
 const MESSAGES_MAX: usize = 1 << 16;
 
 impl Ledger for SledWaitlist {
@@ -25,7 +25,8 @@ impl Ledger for SledWaitlist {
     }
 
     fn add_message(&self, message: Message) -> StoreFuture<'_, ()> {
-        self.run(1, move |committer| committer.add_message(&message))
+        let added = self.run(1, move |committer| committer.add_message(&message));
+        Box::pin(async move { added.await? })
     }
 
     fn deliveries(&self, message: &MessageId) -> StoreFuture<'_, Vec<Delivery>> {
@@ -86,14 +87,16 @@ impl Ledger for SledWaitlist {
 }
 
 impl SledCommitter {
-    pub(super) fn add_message(&mut self, message: &Message) {
-        if self.contents.ledger.find(&message.id).is_none() && self.has_room_for_a_message() {
-            self.append(RecordItem::Message(StoredMessage::from(message)));
+    pub(super) fn add_message(&mut self, message: &Message) -> Result<(), StoreError> {
+        let ledger = &self.contents.ledger;
+        if ledger.find(&message.id).is_some() {
+            return Ok(());
         }
-    }
-
-    pub(super) fn has_room_for_a_message(&self) -> bool {
-        self.contents.ledger.message_count() < MESSAGES_MAX
+        if ledger.message_count() == MESSAGES_MAX {
+            return Err(StoreError::TooManyMessages);
+        }
+        self.append(RecordItem::Message(StoredMessage::from(message)));
+        Ok(())
     }
 
     fn add_deliveries(&mut self, id: &MessageId, known: u32, deliveries: Vec<Delivery>) -> bool {

@@ -9,12 +9,13 @@
 //! - `compaction`: copies the store without its erased addresses. `exchange`: puts the copy in its place.
 //! - `file_guard`: ends the process when another program changes the files (`overwrite_monitor`, `high_water_mark`).
 //! - `list`: the trait of a list. That of its ledger is in `ledger`.
-//! - `entries`: reads the list. `read_ledger`: reads the ledger.
+//! - `entries`: reads the list, with its `changes`. `read_ledger`: reads the ledger.
 //! - `restore`: restores a backup.
 //! - `files`: helpers for files and directories.
 //! - `error`: why a list cannot be opened.
 
 mod bytes;
+mod changes;
 mod committer;
 mod compaction;
 mod contents;

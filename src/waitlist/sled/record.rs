@@ -82,9 +82,25 @@ impl Record {
         }
     }
 
-    /// Returns whether this number of bytes fits into the record.
-    pub(super) fn has_room(&self, bytes: usize) -> bool {
-        self.bytes.len() + bytes <= RECORD_MAX_BYTES
+    /// Inserts the record, unless it is empty: an empty list has no record, and `open_in_place` relies on that.
+    pub(super) fn insert_into(&self, records: &::sled::Tree) -> Result<(), ::sled::Error> {
+        if self.item_count > 0 {
+            records.insert(self.key(), self.bytes())?;
+        }
+        Ok(())
+    }
+
+    /// Inserts the record and begins the next one, if this number of bytes does not fit.
+    pub(super) fn make_room(
+        &mut self,
+        bytes: usize,
+        records: &::sled::Tree,
+    ) -> Result<(), ::sled::Error> {
+        if self.bytes.len() + bytes > RECORD_MAX_BYTES {
+            self.insert_into(records)?;
+            *self = Self::starting_at(self.end());
+        }
+        Ok(())
     }
 
     /// Adds an item.

@@ -112,10 +112,9 @@ impl SledCommitter {
             BackupItem::Message(message) if self.contents.ledger.find(&message.id).is_some() => {
                 return Err("this message is in it twice");
             }
-            BackupItem::Message(_) if !self.has_room_for_a_message() => {
-                return Err("a list in a directory has at most 65,536 messages");
-            }
-            BackupItem::Message(message) => self.add_message(&message),
+            BackupItem::Message(message) => self
+                .add_message(&message)
+                .map_err(|_| "a list in a directory has at most 65,536 messages")?,
             BackupItem::Delivery(message, delivery) => {
                 let message = self.contents.ledger.find(&message);
                 let message = message.ok_or("the message of this delivery is not before it")?;

@@ -1,7 +1,8 @@
 //! Calls with more items than a store takes at once.
 
-use std::time::UNIX_EPOCH;
+use std::{sync::Arc, time::UNIX_EPOCH};
 
+use futures_util::future::join_all;
 use landing::waitlist::{
     CALL_MAX, Delivery, DeliveryResult, DeliveryStart, DeliveryState, Email, Erasure, Fact,
     JoinOutcome, Message, MessageId, StoreError, StoreFuture, Waitlist, WaitlistEntry,
@@ -95,6 +96,25 @@ fn sled_refuses_too_many_items() {
 #[test]
 fn postgres_refuses_too_many_items() {
     run(TestDatabase::default(), too_many_items_are_refused);
+}
+
+#[test]
+fn sled_refuses_more_messages_than_it_can_number() {
+    run(SledFixture::default(), async |fixture: Arc<SledFixture>| {
+        let list = fixture.open();
+        let message = |number: u32| Message::new(id(&format!("launch-{number}")), UNIX_EPOCH, "Hi");
+        const MAX: u32 = 1 << 16;
+        let numbers: Vec<_> = (0..MAX).collect();
+        for part in numbers.chunks(CALL_MAX) {
+            // At once, so that they share a sync.
+            let added = join_all(part.iter().map(|it| list.add_message(message(*it)))).await;
+            assert_eq!(added.into_iter().collect::<Result<Vec<_>, _>>().err(), None);
+        }
+        let refused = Err(StoreError::TooManyMessages);
+        assert_eq!(list.add_message(message(MAX)).await, refused);
+        assert_eq!(list.add_message(message(0)).await, Ok(()), "it is there");
+        assert_eq!(list.messages().await.map(|it| it.len()), Ok(MAX as usize));
+    });
 }
 
 /// A batch that is too large could make a list in a directory unreadable after a power cut.
