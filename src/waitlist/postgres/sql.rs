@@ -43,7 +43,7 @@
 //! does it stop a statement of an instance that crashed, if the visitor then signed up through another instance. The
 //! test module `delayed_statements` delays each statement in turn.
 //!
-//! PostgreSQL, CockroachDB and YugabyteDB support all of this; docs/instances.md lists the features by engine.
+//! The torture `conformance` checks another database that speaks this protocol, such as CockroachDB.
 
 use std::time::Duration;
 

@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// The heading of the recipe.
-pub(super) const HEADING: &str = "### A database that fails over by itself\n";
+pub(super) const HEADING: &str = "## Appendix: a database that fails over by itself\n";
 
 /// The password of the database's superuser in the recipe.
 const SUPERUSER_PASSWORD: &str = "SUPERUSER-PASSWORD";
