@@ -91,13 +91,12 @@ impl Operation for Erase<'_> {
                     let epoch = change.epoch;
                     let departures: Vec<_> = keys.iter().map(|_| Uuid::new_v4()).collect();
                     let hashes = sought.iter().map(|it| hash_bytes(&change.list_key, it));
-                    let mut hashes: Vec<_> = hashes.collect();
-                    // The order prevents deadlocks between instances.
-                    hashes.sort_unstable();
-                    let params: [&(dyn ToSql + Sync); 6] =
-                        [&keys, &ids, &slot, &epoch, &hashes, &departures];
+                    let hashes: Vec<_> = hashes.collect();
+                    let params: [&(dyn ToSql + Sync); 7] =
+                        [&keys, &ids, &slot, &epoch, &sought, &hashes, &departures];
+                    let statement = suppression_sql::ERASE_AND_SUPPRESS;
                     change
-                        .raise_epoch(suppression_sql::ERASE_AND_SUPPRESS, &params)
+                        .raise_epoch_of_locked_list(statement, &params)
                         .await?
                 }
                 Erasure::Unconfirmed { before } => {

@@ -28,7 +28,8 @@
 //! | `JOIN` | the id of each sign-up, and the epoch |
 //! | `ADD_FACTS` | the id of each fact, and the epoch |
 //! | `ERASE`, `ERASE_UNCONFIRMED` | the ids of the sign-ups |
-//! | `ERASE_AND_SUPPRESS`, `SUPPRESS`, `LIFT`, `CORRECT` | the epoch, which each of them raises |
+//! | `SUPPRESS`, `LIFT`, `CORRECT` | the epoch, which each of them raises |
+//! | `ERASE_AND_SUPPRESS` | the same, and the ids of the sign-ups |
 //! | those of `restore` | one transaction, and the list must be empty |
 //! | `GUARD_COUNT`, `CORRECT_COUNT` | the epoch |
 //! | `ADD_MESSAGE` | the id of the message |

@@ -1,12 +1,10 @@
 //! The statements about suppressed addresses and the key of their hashes. That for sign-ups is in `sql`, because it adds
 //! entries too.
 
-/// Like [`ERASE`](super::sql::ERASE), and suppresses the hashes $5. It adds a departure for each person
-/// that it erases: $6 has a new id for each key of $1. It takes effect only in the epoch $4, and raises it. Late or twice:
-/// it divides by zero.
-///
-/// The suppressions are added after the slots are locked. Then all sign-ups of this epoch are committed, and no
-/// suppression that one of them lifts is mistaken for an existing one.
+/// Like [`ERASE`](super::sql::ERASE), and suppresses the hashes $6 of the keys $5. It adds a departure for each person
+/// that it erases: $7 has a new id for each key of $1. It must run after [`LOCK_LIST`](super::sql::LOCK_LIST). It takes effect
+/// only in the epoch $4, and raises it. Late or twice: it divides by zero. Late in the same epoch: a person who has signed up
+/// since has another id, stays listed, and is not suppressed.
 pub(super) const ERASE_AND_SUPPRESS: &str = "
     WITH gone AS (
         DELETE FROM {schema}.waitlist_entries
@@ -20,13 +18,16 @@ pub(super) const ERASE_AND_SUPPRESS: &str = "
         RETURNING slot, entries, epoch
     ), suppressed AS (
         INSERT INTO {schema}.waitlist_suppressed (hash)
-        SELECT hash FROM unnest($5::bytea[]) AS new (hash) WHERE (SELECT count(*) FROM counted) > 0
+        SELECT new.hash FROM unnest($5::bytea[], $6::bytea[]) AS new (key, hash)
+        WHERE NOT EXISTS (
+            SELECT FROM {schema}.waitlist_entries AS entry
+            WHERE entry.key = new.key AND entry.id <> ALL($2::uuid[])
+        )
         ON CONFLICT (hash) DO NOTHING
     ), departed AS (
         INSERT INTO {schema}.waitlist_departures (id, source)
         SELECT new.id, gone.source
-        FROM unnest($1::bytea[], $6::uuid[]) AS new (key, id) JOIN gone ON gone.key = new.key
-        WHERE (SELECT count(*) FROM counted) > 0
+        FROM unnest($1::bytea[], $7::uuid[]) AS new (key, id) JOIN gone ON gone.key = new.key
         ON CONFLICT (id) DO NOTHING
     )
     SELECT

@@ -3,7 +3,7 @@
 
 use std::{fs, path::Path, sync::Arc, time::Duration};
 
-use landing::waitlist::{JoinOutcome, ListKey, OwnerList, Waitlist};
+use landing::waitlist::{Erasure, JoinOutcome, ListKey, OwnerList, Waitlist};
 use tokio::{
     task::block_in_place,
     time::{sleep, timeout},
@@ -36,14 +36,16 @@ async fn late_sign_up_does_not_restore_an_erased_person() {
 
 /// Runs a call, and abandons it once the proxy holds its statement back.
 async fn run_until_held<T>(call: impl Future<Output = T>, proxy: &ProxiedDatabase) {
-    let held = async {
-        while proxy.faults() == 0 {
-            sleep(Duration::from_millis(10)).await;
-        }
-    };
     tokio::select! {
         _ = call => panic!("the proxy did not hold the statement back"),
-        held = timeout(TEST_TIMEOUT, held) => held.expect("no timeout"),
+        held = timeout(TEST_TIMEOUT, until_held(proxy)) => held.expect("no timeout"),
+    }
+}
+
+/// Waits until the proxy holds a statement back.
+async fn until_held(proxy: &ProxiedDatabase) {
+    while proxy.faults() == 0 {
+        sleep(Duration::from_millis(10)).await;
     }
 }
 
@@ -183,6 +185,34 @@ async fn late_suppression_does_not_undo_that_it_was_lifted() {
     assert_eq!(other.lift(&late).await, Ok(vec![false]));
     proxy.release().await;
     assert_eq!(other.is_suppressed(&late[0]).await, Ok(false));
+}
+
+/// The owner takes somebody off the list who is not on it. The person joins before the database executes that.
+#[tokio::test(flavor = "multi_thread")]
+async fn late_erasure_suppresses_nobody_who_has_joined_since() {
+    for number in 0.. {
+        let proxy = ProxiedDatabase::create("").await;
+        let (gone, other) = (proxy.open(), proxy.database.open());
+        let late = [email("late@example.com")];
+        proxy.fail_after(Fault::HoldOpen, number);
+        let erasing = timeout(TEST_TIMEOUT, async {
+            tokio::select! {
+                erased = gone.erase(&late, Erasure::Suppress) => Some(erased),
+                () = until_held(&proxy) => None,
+            }
+        });
+        let erased = erasing.await.expect("no timeout");
+        if erased.is_some() {
+            assert!(number > 3, "only {number} messages");
+            break;
+        }
+        drop(gone);
+        assert_eq!(join(&other, "late@example.com").await, JoinOutcome::New);
+        proxy.release().await;
+        assert_eq!(addresses(&other), ["late@example.com"], "message {number}");
+        let is_suppressed = other.is_suppressed(&late[0]).await;
+        assert_eq!(is_suppressed, Ok(false), "message {number}");
+    }
 }
 
 /// A restore gives the list another key while a suppression is on its way. It does not leave a hash that nobody knows.
