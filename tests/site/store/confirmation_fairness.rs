@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::{
     StoreFixture,
     confirmation_fixtures::{
-        deliveries_to, join_from, open, site, wait_for_state, wait_until_asked,
+        deliveries_to, join_from, open, site, wait_for, wait_for_state, wait_until_asked,
     },
 };
 use crate::mail::smtp_server::{Action, SmtpServer, Step};
@@ -32,9 +32,13 @@ conformance_tests! {
 async fn client_has_a_share_of_the_budget(fixture: impl StoreFixture) {
     let (list, server) = (open(&fixture), SmtpServer::start());
     let site = site(&list, &server, &["--confirm-per-day=20"]).await;
+    // After the first sweep, which does not know the clients of the people that it finds.
+    join_from(&site, 5, "first@example.com").await;
+    wait_for_state(&*list, "first@example.com", DeliveryState::Accepted).await;
     for number in 0..70 {
         join_from(&site, 1, &format!("junk-{number}@example.com")).await;
     }
+    wait_for(&server, 1 + 10).await;
     // Three visitors later, so each of them is asked at once.
     for client in 2..5 {
         let typed = format!("real-{client}@example.com");
