@@ -1,8 +1,5 @@
 //! Sends one message after another, and says what the ledger records about each.
 
-use std::future::pending;
-
-use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -89,38 +86,24 @@ impl<'a> Mailer<'a> {
         let Some(connection) = connection else {
             return Ok(None);
         };
-        let (stop, give_up) = (self.give_up.clone(), self.give_up.child_token());
-        let limit = self.client.timeouts().write;
-        let expiry = async {
-            sleep(limit).await;
-            give_up.cancel();
-            pending().await
-        };
         let recipient = recipient_address(to);
-        let outcome = tokio::select! {
-            biased;
-            outcome = connection.send(self.sender, &recipient, message, &give_up) => outcome,
-            outcome = expiry => outcome,
-        };
+        let sent = connection.send(self.sender, &recipient, message, &self.give_up);
+        let outcome = sent.await;
         let is_closed = match &outcome {
-            SendOutcome::NotSent(NotSent::Stopped) => false,
+            SendOutcome::NotSent(NotSent::Stopped) => return Err(ConnectError::Stopped),
+            // The server has replied to commands, so the connection was open. After another attempt, which may take as long,
+            // other processes would take the message for unknown.
+            SendOutcome::NotSent(NotSent::InContent) => false,
             SendOutcome::NotSent(_) => true,
             SendOutcome::Rejected(_, reply) => reply.is_closing(),
             SendOutcome::Accepted(_) | SendOutcome::Unknown => false,
         };
-        if is_closed && !is_fresh && !give_up.is_cancelled() {
+        if is_closed && !is_fresh && !self.give_up.is_cancelled() {
             self.connection = None;
             return Ok(None);
         }
-        let outcome = match outcome {
-            SendOutcome::NotSent(NotSent::Stopped) if !stop.is_cancelled() => {
-                SendOutcome::NotSent(NotSent::Timeout)
-            }
-            SendOutcome::NotSent(NotSent::Stopped) => return Err(ConnectError::Stopped),
-            outcome => outcome,
-        };
-        let secrets = [secrets, &self.client.login_secrets()].concat();
-        Ok(Some(SendResult::from(outcome.without(&secrets))))
+        let outcome = outcome.map_reply(|reply| reply.without(secrets));
+        Ok(Some(SendResult::from(outcome)))
     }
 
     /// Says goodbye to the server.

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::{error::StoreFuture, message_id::MessageId, suppression::AddressHash};
 
 /// Time after which a delivery that has begun is unknown, because the process that began it must have ended. It is longer
-/// than a delivery takes with all its timeouts, which is 19 minutes: eight and a half to connect again and write
+/// than a delivery takes with all its timeouts, which is 19 minutes: nine to connect again and write
 /// (`src/cli/send/sender.rs`), and ten for the reply (`src/mail/smtp/timeouts.rs`).
 pub(super) const DELIVERY_LEASE: Duration = Duration::from_secs(20 * 60);
 /// Maximum length of the subject that the ledger keeps, in bytes. A longer one is cut.

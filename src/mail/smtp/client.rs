@@ -87,17 +87,6 @@ impl SmtpClient {
         self
     }
 
-    /// Returns the time limits of its connections.
-    pub(in crate::mail) fn timeouts(&self) -> &SmtpTimeouts {
-        &self.timeouts
-    }
-
-    /// Returns the secrets of the login, which no reply may show.
-    pub(in crate::mail) fn login_secrets(&self) -> Vec<String> {
-        let login = self.url.credentials.as_ref();
-        login.map_or_else(Vec::new, |(user, password)| login_secrets(user, password))
-    }
-
     /// Connects and logs in.
     ///
     /// # Errors
@@ -129,11 +118,14 @@ impl SmtpClient {
                 self.greet_and_start_tls(stream, report).await?
             }
         };
+        let mut secrets = Vec::new();
         if let Some((user, password)) = &self.url.credentials {
-            log_in(&mut client, (user, password), &hello, self.timeouts.step).await?;
+            secrets = login_secrets(user, password);
+            let log_in = log_in(&mut client, (user, password), &hello, &secrets);
+            log_in.await?;
             report(ConnectProgress::LoggedIn);
         }
-        Ok(SmtpConnection::new(client, self.timeouts))
+        Ok(SmtpConnection::new(client, self.timeouts, secrets))
     }
 
     /// Connects to the first address that responds. Each has its own time limit and begins while the one before is still
@@ -265,7 +257,7 @@ async fn log_in(
     client: &mut RawClient,
     (user, password): (&str, &str),
     hello: &EhloResponse<String>,
-    limit: Duration,
+    secrets: &[String],
 ) -> Result<(), ConnectError> {
     let credentials = Credentials::new(user, password);
     // One way to log in. mail-send would try the others after a rejection, with which the server may have closed the
@@ -275,8 +267,8 @@ async fn log_in(
     let way = ways.into_iter().find(|way| offered & way != 0);
     let mut hello = hello.clone();
     hello.auth_mechanisms = way.ok_or(ConnectError::NoLogIn)?;
-    let secrets = login_secrets(user, password);
-    let quote = |reply| SmtpReply::new(reply).without(&secrets);
+    let quote = |reply| SmtpReply::new(reply).without(secrets);
+    let limit = client.timeout;
     match client.authenticate(&credentials, &hello).await {
         Ok(_) => Ok(()),
         Err(Error::UnsupportedAuthMechanism) => Err(ConnectError::NoLogIn),

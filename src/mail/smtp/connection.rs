@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mail_send::Error;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -22,16 +22,19 @@ const RESET_TIMEOUT: Duration = Duration::from_secs(5);
 pub struct SmtpConnection {
     client: RawClient,
     timeouts: SmtpTimeouts,
+    /// The secrets of the login, which some servers repeat. No reply may show them.
+    secrets: Vec<String>,
     is_usable: bool,
     /// Whether the server has rejected the last message, and waits for RSET before the next one.
     needs_reset: bool,
 }
 
 impl SmtpConnection {
-    pub(super) fn new(client: RawClient, timeouts: SmtpTimeouts) -> Self {
+    pub(super) fn new(client: RawClient, timeouts: SmtpTimeouts, secrets: Vec<String>) -> Self {
         Self {
             client,
             timeouts,
+            secrets,
             is_usable: true,
             needs_reset: false,
         }
@@ -56,17 +59,20 @@ impl SmtpConnection {
     ) -> SendOutcome {
         // Until the last reply says otherwise.
         self.is_usable = false;
+        let limit = self.timeouts.write;
         let written = tokio::select! {
             biased;
             written = self.write(sender, recipient, message) => written,
             () = give_up.cancelled() => Err(SendOutcome::NotSent(NotSent::Stopped)),
+            () = sleep(limit) => Err(SendOutcome::NotSent(NotSent::InContent)),
         };
         let outcome = match written {
             Ok(()) => self.read_outcome().await,
             Err(outcome) => outcome,
         };
         self.needs_reset = matches!(outcome, SendOutcome::Rejected(..));
-        outcome.without_address(recipient)
+        // The ledger keeps the words of the server after a person has left, so they must not name the person.
+        outcome.map_reply(|reply| reply.without_address(recipient).without(&self.secrets))
     }
 
     /// Ends the last message if the server has rejected it. Call it before the next message, and after the result of the last
@@ -117,11 +123,8 @@ impl SmtpConnection {
             self.is_usable = !reply.is_closing();
             return Err(SendOutcome::Rejected(part, reply));
         }
-        match timeout(self.timeouts.step, self.client.write_message(message)).await {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(_)) => Err(SendOutcome::NotSent(NotSent::Broken)),
-            Err(_) => Err(SendOutcome::NotSent(NotSent::Timeout)),
-        }
+        let written = self.client.write_message(message).await;
+        written.map_err(|_| SendOutcome::NotSent(NotSent::InContent))
     }
 
     /// Waits for the response to the message.

@@ -17,17 +17,8 @@ pub enum SendOutcome {
 }
 
 impl SendOutcome {
-    /// Returns the outcome with a reply that has none of these words.
-    pub fn without(self, secrets: &[String]) -> Self {
-        self.with_reply(|reply| reply.without(secrets))
-    }
-
-    /// The ledger keeps the words of the server after a person has left, so they must not name the person.
-    pub(super) fn without_address(self, address: &str) -> Self {
-        self.with_reply(|reply| reply.without_address(address))
-    }
-
-    fn with_reply(self, change: impl Fn(&SmtpReply) -> SmtpReply) -> Self {
+    /// Returns the outcome with another reply of the server.
+    pub(in crate::mail) fn map_reply(self, change: impl Fn(&SmtpReply) -> SmtpReply) -> Self {
         match self {
             Self::Accepted(reply) => Self::Accepted(change(&reply)),
             Self::Rejected(part, reply) => Self::Rejected(part, change(&reply)),
@@ -42,9 +33,12 @@ pub enum NotSent {
     /// The connection broke.
     #[error("the connection broke")]
     Broken,
-    /// The server took too long.
+    /// The server did not reply to a command in time.
     #[error("the server did not respond in time")]
     Timeout,
+    /// The connection broke or was too slow while the message itself was written.
+    #[error("the connection broke, or was too slow, while the message was written")]
+    InContent,
     /// The server closed the connection, or its reply is not SMTP or too long.
     #[error("the server closed the connection, or its reply is invalid or too long")]
     Protocol,

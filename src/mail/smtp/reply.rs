@@ -119,7 +119,7 @@ impl SmtpReply {
 
     /// Returns the reply without words that contain a part of one of these secrets. A server that quotes a message may have
     /// broken its lines anywhere, with `=` at their ends.
-    pub(super) fn without(&self, secrets: &[String]) -> Self {
+    pub(in crate::mail) fn without(&self, secrets: &[String]) -> Self {
         self.without_words("<hidden>", |word| {
             let word = word.replace('=', "");
             let has_part = |secret: &String| {

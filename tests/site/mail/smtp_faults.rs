@@ -200,7 +200,7 @@ async fn connection_that_breaks_in_the_message_has_not_accepted_it() {
     assert!(
         matches!(
             outcome,
-            SendOutcome::Unknown | SendOutcome::NotSent(NotSent::Broken)
+            SendOutcome::Unknown | SendOutcome::NotSent(NotSent::InContent)
         ),
         "{outcome:?}"
     );
@@ -328,14 +328,12 @@ async fn later_replies_show_no_secret_of_the_login() {
         }
         _ => Action::Continue,
     });
-    let client = client(&server, "ann:let-me-in@");
-    let mut mailer = Mailer::new(&client, "me@site.test", CancellationToken::new());
-    let recipient = Email::parse("bob@example.com").expect("an address");
-    mailer.connect().await.expect("a connection");
-    let sent = mailer.send(&recipient, MESSAGE, &[]).await;
-    let sent = sent.expect("a result").expect("a connection");
-    let reply = sent.status.reply.expect("a reply");
-    assert_eq!(reply.text(), "5.7.1 <hidden> with <hidden> may not send");
+    let connected = client(&server, "ann:let-me-in@").connect().await;
+    let outcome = send_message(&mut connected.expect("a connection"), "bob@example.com").await;
+    let SendOutcome::Rejected(MessagePart::Recipient, reply) = outcome else {
+        panic!("{outcome:?}");
+    };
+    assert_eq!(reply.text, "5.7.1 <hidden> with <hidden> may not send");
 }
 
 /// The result of the message is known before, and must be recorded: a server that stalls then must not delay it.

@@ -5,6 +5,7 @@ use std::{
     net::{SocketAddr, TcpListener, TcpStream},
     sync::{Arc, Mutex},
     thread,
+    time::Duration,
 };
 
 /// A step of a conversation.
@@ -39,6 +40,8 @@ pub(crate) enum Action {
     CutInMessage,
     /// The message is accepted, and the connection is closed instead of the reply.
     AcceptAndCut,
+    /// The usual reply, after which nothing is read for a while.
+    Pause(Duration),
     /// Nothing happens, until the client goes.
     Stall,
 }
@@ -247,6 +250,11 @@ impl Conversation {
                 self.reply(reply)?;
                 // 421 ends the connection.
                 (!reply.starts_with("421")).then_some(())
+            }
+            Action::Pause(length) => {
+                self.reply(usual_reply)?;
+                thread::sleep(length);
+                Some(())
             }
             Action::Cut | Action::CutInMessage | Action::AcceptAndCut => None,
             Action::Stall => {
