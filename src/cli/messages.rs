@@ -31,7 +31,8 @@ Every recipient of a message is in one of these states:
   refused   the mail server refused it for good; its words follow the address
   deferred  the mail server asked to try again later
   unknown   the connection broke at the last moment, or the program was killed: the person may have the message
-  skipped   the person had left the list before, or you gave the message up with `landing send --abandon`
+  skipped   the person had left the list before, you gave the message up with `landing send --abandon`, or a server
+            that asks for confirmations was stopped before
   sending   a command is sending it, or was killed less than 20 minutes ago
   waiting   the send was interrupted before
 

@@ -22,18 +22,6 @@ pub struct Mailer<'a> {
     is_fresh: bool,
 }
 
-/// The result of sending a message.
-#[derive(Clone, Debug)]
-pub struct SendResult {
-    /// What the ledger records, without a time.
-    pub status: DeliveryStatus,
-    /// What the server replied.
-    pub reply: Option<SmtpReply>,
-    /// Whether the server objects to the sender or to the message, and not to the recipient. Then the delivery is
-    /// deferred, however final the reply is: the recipient must get the message once the cause is fixed.
-    pub is_objection: bool,
-}
-
 impl<'a> Mailer<'a> {
     /// Creates a mailer without a connection. When `give_up` is cancelled, the message under way is not
     /// sent, unless the end of it is already written.
@@ -80,7 +68,7 @@ impl<'a> Mailer<'a> {
         to: &Email,
         message: &[u8],
         secrets: &[String],
-    ) -> Result<Option<SendResult>, ConnectError> {
+    ) -> Result<Option<DeliveryStatus>, ConnectError> {
         let is_fresh = std::mem::take(&mut self.is_fresh);
         let connection = self.connection.as_mut().filter(|it| it.is_usable());
         let Some(connection) = connection else {
@@ -103,7 +91,7 @@ impl<'a> Mailer<'a> {
             return Ok(None);
         }
         let outcome = outcome.map_reply(|reply| reply.without(secrets));
-        Ok(Some(SendResult::from(outcome)))
+        Ok(Some(status_of(&outcome)))
     }
 
     /// Says goodbye to the server.
@@ -114,73 +102,43 @@ impl<'a> Mailer<'a> {
     }
 }
 
-/// Returns whether a mail server objected to the sender or to the message, by what the ledger keeps of a delivery. It does not
-/// keep which part the server replied to.
-pub fn is_objection(status: &DeliveryStatus) -> bool {
-    let is_objection = |reply: &ServerReply| {
-        // A final reply to a deferred delivery was an objection.
-        reply.code >= 500 || SmtpReply::from(reply).is_objection(MessagePart::Content)
+/// Returns whether a delivery is deferred because the mail server objects to the sender or to the message, and not to the
+/// recipient, who must get the message once the cause is fixed. The ledger does not keep which part the server replied to.
+pub fn is_deferred_by_objection(status: &DeliveryStatus) -> bool {
+    let is_deferred = status.state == DeliveryState::Deferred;
+    // A final reply to a deferred delivery was an objection.
+    status.reply.as_ref().is_some_and(|reply| {
+        is_deferred
+            && (reply.code >= 500 || SmtpReply::from(reply).is_objection(MessagePart::Content))
+    })
+}
+
+/// Returns what the ledger records about an outcome, without a time. If no server has replied, there is no reply.
+fn status_of(outcome: &SendOutcome) -> DeliveryStatus {
+    let (state, reply) = match outcome {
+        SendOutcome::Accepted(reply) => (DeliveryState::Accepted, Some(reply)),
+        SendOutcome::Rejected(part, reply) if is_about_recipient(*part, reply) => {
+            (DeliveryState::Refused, Some(reply))
+        }
+        SendOutcome::Rejected(_, reply) => (DeliveryState::Deferred, Some(reply)),
+        SendOutcome::NotSent(_) => (DeliveryState::Deferred, None),
+        SendOutcome::Unknown => (DeliveryState::Unknown, None),
     };
-    status.state == DeliveryState::Deferred && status.reply.as_ref().is_some_and(is_objection)
-}
-
-impl From<SendOutcome> for SendResult {
-    fn from(outcome: SendOutcome) -> Self {
-        match outcome {
-            SendOutcome::Accepted(reply) => Self::replied(DeliveryState::Accepted, reply),
-            SendOutcome::Rejected(part, reply) if reply.is_objection(part) => Self::objected(reply),
-            SendOutcome::Rejected(_, reply) if reply.is_transient() => {
-                Self::replied(DeliveryState::Deferred, reply)
-            }
-            // It knows nothing about the recipient yet.
-            SendOutcome::Rejected(MessagePart::Sender, reply) => Self::objected(reply),
-            // It has accepted the recipient, and does not say that this was wrong. Amazon SES reports so that it has not
-            // verified the sender.
-            SendOutcome::Rejected(MessagePart::Content, reply) if !reply.has_enhanced_code() => {
-                Self::objected(reply)
-            }
-            SendOutcome::Rejected(_, reply) => Self::replied(DeliveryState::Refused, reply),
-            SendOutcome::NotSent(_) => Self::without_reply(DeliveryState::Deferred),
-            SendOutcome::Unknown => Self::without_reply(DeliveryState::Unknown),
-        }
+    DeliveryStatus {
+        reply: reply.map(|reply| ServerReply::new(reply.code, &reply.text)),
+        ..DeliveryStatus::new(state)
     }
 }
 
-impl SendResult {
-    /// The address cannot be written into a message.
-    pub fn unwritable_address() -> Self {
-        Self::without_reply(DeliveryState::Refused)
-    }
-
-    /// Nothing was sent, because the server has closed the connection before, or the program ends. The delivery waits again.
-    pub fn given_back() -> Self {
-        Self::without_reply(DeliveryState::Waiting)
-    }
-
-    fn replied(state: DeliveryState, reply: SmtpReply) -> Self {
-        Self {
-            status: DeliveryStatus {
-                reply: Some(ServerReply::new(reply.code, &reply.text)),
-                ..DeliveryStatus::new(state)
-            },
-            reply: Some(reply),
-            is_objection: false,
-        }
-    }
-
-    fn objected(reply: SmtpReply) -> Self {
-        Self {
-            is_objection: true,
-            ..Self::replied(DeliveryState::Deferred, reply)
-        }
-    }
-
-    /// A result that no server gave, so the ledger keeps no reply: the connection broke, or this program refuses the address.
-    fn without_reply(state: DeliveryState) -> Self {
-        Self {
-            status: DeliveryStatus::new(state),
-            reply: None,
-            is_objection: false,
-        }
-    }
+/// Returns whether a rejection is final, and about the recipient.
+fn is_about_recipient(part: MessagePart, reply: &SmtpReply) -> bool {
+    let is_about_all = match part {
+        // It knows nothing about the recipient yet.
+        MessagePart::Sender => true,
+        MessagePart::Recipient => false,
+        // It has accepted the recipient, and does not say that this was wrong. Amazon SES reports so that it has not verified
+        // the sender.
+        MessagePart::Content => !reply.has_enhanced_code(),
+    };
+    !reply.is_transient() && !reply.is_objection(part) && !is_about_all
 }

@@ -79,7 +79,9 @@ use axum::http::HeaderMap;
 use tokio::{net::TcpListener, time::timeout};
 
 pub use client::{ClientKey, TrustedProxies};
-pub use confirmation::{AskedPeople, ConfirmationError, ConfirmationSender, count_recent};
+pub use confirmation::{
+    ATTEMPTS_MAX, AskedPeople, ConfirmationError, ConfirmationSender, count_recent,
+};
 pub use connections::{bind, listen, take_address};
 pub use error::RequestError;
 pub use limits::{CLIENT_TIMEOUTS, Timeouts};

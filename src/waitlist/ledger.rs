@@ -76,7 +76,7 @@ pub enum DeliveryState {
     Refused = 4,
     /// It had begun when the process was killed or the connection broke. The person may have the message.
     Unknown = 5,
-    /// It was not sent: the person had left the list before it began, or the owner gave it up.
+    /// It was not sent: the person had left the list before, the owner gave it up, or the server was stopped.
     Skipped = 6,
 }
 

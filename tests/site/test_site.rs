@@ -1,9 +1,9 @@
 //! Runs the site inside the test process, on a free port and with a new store.
 
-use std::{future::pending, sync::Arc};
+use std::{sync::Arc, time::Duration};
 
 use landing::{
-    server::{AppState, CLIENT_TIMEOUTS, ConfirmationSender, Timeouts, bind, listen, serve},
+    server::{AppState, ConfirmationSender, Timeouts, bind, listen, serve},
     waitlist::{SledWaitlist, Waitlist},
 };
 use reqwest::{Client, RequestBuilder, Response, redirect::Policy};
@@ -13,6 +13,7 @@ use tokio::{
     net::{TcpSocket, TcpStream},
     task::spawn_blocking,
 };
+use tokio_util::sync::CancellationToken;
 
 use crate::fixtures::parse_config;
 
@@ -26,6 +27,7 @@ pub(crate) const TRUST_LOOPBACK: &str = "--trusted-proxies=127.0.0.0/8";
 pub(crate) struct TestSite {
     origin: String,
     client: Client,
+    stop: CancellationToken,
     _directory: TempDir,
 }
 
@@ -59,37 +61,40 @@ impl TestSite {
         Self::serve(directory, list, options).await
     }
 
+    /// Starts a site with a list that the test uses too, and with this time between two sweeps.
+    pub(crate) async fn with_sweeps(
+        list: Arc<dyn Waitlist>,
+        options: &[&str],
+        sweep_interval: Duration,
+    ) -> Self {
+        let state = app_state(list, options, |sender| {
+            sender.with_sweep_interval(sweep_interval)
+        });
+        Self::serve_state(TempDir::new().expect("a temporary directory"), state.await).await
+    }
+
     /// Starts a site with an empty list, and these timeouts of its clients.
     pub(crate) async fn with_client_timeouts(timeouts: Timeouts) -> Self {
         let directory = TempDir::new().expect("a temporary directory");
         let list = SledWaitlist::open(&directory.path().join("data")).expect("a new list opens");
-        Self::serve_with(directory, Arc::new(list), &[UNLIMITED], timeouts).await
+        let state = app_state(Arc::new(list), &[UNLIMITED], |sender| sender);
+        Self::serve_state(directory, state.await.with_client_timeouts(timeouts)).await
     }
 
     async fn serve(directory: TempDir, list: Arc<dyn Waitlist>, options: &[&str]) -> Self {
-        Self::serve_with(directory, list, options, CLIENT_TIMEOUTS).await
+        let state = app_state(list, options, |sender| sender).await;
+        Self::serve_state(directory, state).await
     }
 
-    async fn serve_with(
-        directory: TempDir,
-        list: Arc<dyn Waitlist>,
-        options: &[&str],
-        timeouts: Timeouts,
-    ) -> Self {
-        let config = parse_config(options).expect("valid options");
-        let settings = config.confirm_settings().expect("complete settings");
-        let sender = settings.map(ConfirmationSender::new);
-        let sender = sender.transpose().expect("settings that work");
-        // It may read the list.
-        let state = spawn_blocking(move || AppState::new(&config, list, sender));
-        let state = state
-            .await
-            .expect("no panic")
-            .with_client_timeouts(timeouts);
+    async fn serve_state(directory: TempDir, state: AppState) -> Self {
         let socket = bind(([127, 0, 0, 1], 0).into()).expect("a free port");
         let listener = listen(socket).expect("a free port");
         let origin = format!("http://{}", listener.local_addr().expect("a bound socket"));
-        tokio::spawn(serve(listener, state, async || pending().await));
+        let stop = CancellationToken::new();
+        let started = stop.clone();
+        tokio::spawn(serve(listener, state, move || {
+            started.clone().cancelled_owned()
+        }));
         let client = Client::builder()
             .redirect(Policy::none())
             .build()
@@ -97,8 +102,14 @@ impl TestSite {
         Self {
             origin,
             client,
+            stop,
             _directory: directory,
         }
+    }
+
+    /// Stops the site, as SIGTERM does.
+    pub(crate) fn stop(&self) {
+        self.stop.cancel();
     }
 
     pub(crate) fn get(&self, path: &str) -> RequestBuilder {
@@ -195,6 +206,20 @@ impl TestSite {
         assert_eq!(response.status(), 200, "{path}");
         response.text().await.expect("text")
     }
+}
+
+async fn app_state(
+    list: Arc<dyn Waitlist>,
+    options: &[&str],
+    adapt: impl FnOnce(ConfirmationSender) -> ConfirmationSender,
+) -> AppState {
+    let config = parse_config(options).expect("valid options");
+    let settings = config.confirm_settings().expect("complete settings");
+    let sender = settings.map(ConfirmationSender::new);
+    let sender = sender.transpose().expect("settings that work").map(adapt);
+    // It may read the list.
+    let state = spawn_blocking(move || AppState::new(&config, list, sender));
+    state.await.expect("no panic")
 }
 
 /// Returns a client that uses HTTP/2 without TLS, as proxies do.

@@ -3,7 +3,10 @@
 
 use std::collections::VecDeque;
 
-use crate::{mail::SendResult, waitlist::DeliveryState};
+use crate::{
+    mail::{SmtpReply, is_deferred_by_objection},
+    waitlist::{DeliveryState, DeliveryStatus},
+};
 
 /// Number of messages in which refusals are counted.
 const WINDOW: usize = 200;
@@ -24,10 +27,10 @@ pub(super) struct Brake {
 
 impl Brake {
     /// Takes the result of a message into account. Returns the reason if the send must stop.
-    pub(super) fn check(&mut self, result: &SendResult) -> Option<String> {
-        let Some(reply) = &result.reply else {
-            // This program refuses addresses that the mail server does not support.
-            if result.status.state == DeliveryState::Refused {
+    pub(super) fn check(&mut self, status: &DeliveryStatus) -> Option<String> {
+        let Some(reply) = status.reply.as_ref().map(SmtpReply::from) else {
+            // This program has refused the address.
+            if status.state == DeliveryState::Refused {
                 return None;
             }
             self.without_reply += 1;
@@ -40,7 +43,7 @@ impl Brake {
             });
         };
         self.without_reply = 0;
-        if result.is_objection {
+        if is_deferred_by_objection(status) {
             return Some(format!(
                 "the mail server objects to the sender or to the message: {reply}; read its words and docs/mail.md, \
                  and fix the cause"

@@ -10,7 +10,6 @@ use std::{
 use super::{brake::Brake, pace::Pace, plan::Recipient};
 use crate::{
     cli::delivery_counts::DeliveryCounts,
-    mail::SendResult,
     waitlist::{DeliveryState, DeliveryStatus},
 };
 
@@ -209,8 +208,8 @@ impl Outbox {
     }
 
     /// Takes the result of a message into account, which may stop the send.
-    pub(super) fn check(&self, result: &SendResult) {
-        if let Some(reason) = locked(&self.state).brake.check(result) {
+    pub(super) fn check(&self, status: &DeliveryStatus) {
+        if let Some(reason) = locked(&self.state).brake.check(status) {
             self.fail(reason);
         }
     }

@@ -11,7 +11,7 @@ use anyhow::bail;
 
 use super::plan::{Plan, Recipient, SkipReason};
 use crate::cli::waitlist_handle::WaitlistHandle;
-use crate::mail::{SmtpReply, is_objection};
+use crate::mail::{SmtpReply, is_deferred_by_objection};
 use crate::waitlist::{
     AddressHash, Delivery, DeliveryState, DeliveryStatus, Email, ListKey, MessageId, Selection,
     Suppressions, WaitlistEntry,
@@ -133,7 +133,7 @@ impl Chooser<'_> {
             email: Some(entry.email.clone()),
             position,
         };
-        if is_objection(&recipient.status) {
+        if is_deferred_by_objection(&recipient.status) {
             self.objected.push(recipient);
         } else if has_room {
             self.plan.recipients.push(recipient);

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     cli::{list_error::LocatedListError, waitlist_handle::WaitlistHandle},
-    mail::{ComposeError, ConnectError, Mailer, SendResult, SmtpClient},
+    mail::{ComposeError, ConnectError, Mailer, SmtpClient},
     waitlist::{DeliveryResult, DeliveryState, DeliveryStatus, Email},
 };
 
@@ -78,7 +78,7 @@ impl<'a> SendConnection<'a> {
         &mut self,
         email: &Email,
         message: &WrittenMessage,
-    ) -> Result<Option<SendResult>, ConnectError> {
+    ) -> Result<Option<DeliveryStatus>, ConnectError> {
         let WrittenMessage { bytes, token } = message;
         let sent = self.mailer.send(email, bytes, slice::from_ref(token));
         self.runtime.block_on(sent)
@@ -205,7 +205,9 @@ impl Sender<'_> {
         };
         let message = match self.writer.write(email, recipient.position) {
             Ok(message) => message,
-            Err(ComposeError::Address) => return Ok(Some(SendResult::unwritable_address().status)),
+            Err(ComposeError::Address) => {
+                return Ok(Some(DeliveryStatus::new(DeliveryState::Refused)));
+            }
             // It would fail for everybody.
             Err(error) => {
                 self.outbox.fail(error);
@@ -221,9 +223,9 @@ impl Sender<'_> {
                 return has_left();
             }
             let error = match connected.and_then(|()| connection.send(email, &message)) {
-                Ok(Some(result)) => {
-                    self.outbox.check(&result);
-                    return Ok(Some(result.status));
+                Ok(Some(status)) => {
+                    self.outbox.check(&status);
+                    return Ok(Some(status));
                 }
                 Ok(None) => continue,
                 Err(error) => error,

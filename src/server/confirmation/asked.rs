@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// How often a message is tried. With the pauses between, that takes three days.
-pub(super) const ATTEMPTS_MAX: u32 = 20;
+pub const ATTEMPTS_MAX: u32 = 20;
 /// The first pauses before a message is tried again, after the server has asked for it, and if nobody knows whether it was
 /// sent. They double, up to the longest one.
 const DEFERRED_PAUSE: Duration = Duration::from_secs(60);
@@ -105,7 +105,16 @@ impl AskedPeople {
         }
         // If the clock was wrong at the sign-up, one message is enough.
         let was_asked = last.since.is_none_or(|since| since >= asked_at) || asked_at > now;
-        (!was_asked).then_some(new)
+        let was_sent = last.start.state != DeliveryState::Skipped;
+        (!was_asked || !was_sent).then_some(new)
+    }
+
+    /// Returns whether a person has got no message, and gets none although the address is not confirmed: it was tried as often
+    /// as any is.
+    pub fn is_given_up(&self, hash: AddressHash, entry: &WaitlistEntry, now: SystemTime) -> bool {
+        let last = self.people.get(&hash);
+        let has_failed = last.is_some_and(|last| is_open(last.start.state));
+        entry.awaits_confirmation() && has_failed && !self.is_due(hash, entry, now)
     }
 
     /// Returns whether the time of a person who has not confirmed the address is up: the mail server has accepted a message
@@ -137,6 +146,11 @@ impl AskedPeople {
         let limit = DAY - Duration::from_secs(60 * 60);
         self.days.iter().any(|day| age(*day, now) < limit)
     }
+}
+
+/// Returns whether an attempt with this result is not the last one, unless there were too many.
+pub(super) fn is_open(state: DeliveryState) -> bool {
+    matches!(state, DeliveryState::Deferred | DeliveryState::Unknown)
 }
 
 /// Returns the pause before a delivery is tried again, or `None` if nothing more happens with it.
@@ -184,15 +198,20 @@ pub(super) fn recent_attempts(deliveries: &[Delivery], now: SystemTime) -> Vec<D
             Some(AttemptResult::BadAddress | AttemptResult::Failed) => AttemptResult::Failed,
             Some(AttemptResult::Arrived) | None => AttemptResult::Arrived,
         };
-        let earlier = (1..delivery.attempts).map(|_| earlier);
-        recent.extend(earlier.chain(last).map(|result| DeliveryAttempt {
-            at,
-            delivery: number,
-            recipient: delivery.recipient,
-            mailbox: None,
-            by: None,
-            result,
-        }));
+        let earlier = (1..delivery.attempts).map(|attempt| (attempt, earlier));
+        let last = last.map(|last| (delivery.attempts, last));
+        recent.extend(
+            earlier
+                .chain(last)
+                .map(|(attempt, result)| DeliveryAttempt {
+                    at,
+                    number: (number, attempt),
+                    recipient: delivery.recipient,
+                    mailbox: None,
+                    by: None,
+                    result,
+                }),
+        );
     }
     recent
 }

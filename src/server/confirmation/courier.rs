@@ -9,7 +9,7 @@ use super::Confirmation;
 use crate::{
     copy,
     mail::{
-        ComposeError, ConnectError, Mailer, MessageHeaders, PersonTokens, SendResult, TokenPurpose,
+        ComposeError, ConnectError, Mailer, MessageHeaders, PersonTokens, SmtpReply, TokenPurpose,
         compose, confirmation_code, confirmation_message, message_id,
     },
     waitlist::{
@@ -43,14 +43,15 @@ struct WrittenMessage {
     secrets: [String; 2],
 }
 
-/// What became of a message.
-pub(super) enum Sent {
-    /// Another process has added deliveries, perhaps to the same person, or has begun this one. Nothing was sent.
-    Overtaken,
-    /// This is what the ledger has, and what the mail server replied.
-    Done(DeliveryStart, SendResult),
-    /// The message cannot be written. Nothing was recorded.
-    Unwritable(ComposeError),
+/// Why a person was not asked.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum AskError {
+    /// The store fails. The ledger may have the attempt.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The message cannot be written, to anybody. Nothing was recorded.
+    #[error(transparent)]
+    Message(#[from] ComposeError),
 }
 
 impl<'a> Courier<'a> {
@@ -77,7 +78,9 @@ impl<'a> Courier<'a> {
         self.mailer.quit().await;
     }
 
-    /// Sends a message to a person. `retry` is the delivery that is tried again; without it, there is a new one.
+    /// Sends a message to a person. `retry` is the delivery that is tried again; without it, there is a new one. Returns what
+    /// the ledger has, or `None` if nothing was sent because another process has changed the ledger: it has added deliveries,
+    /// perhaps to the same person, or has begun this one.
     ///
     /// The attempt has begun, durably, before the message goes out. So no other process sends it, and a crash loses nobody. If
     /// the mailbox is full, the result is that this program refuses the message.
@@ -87,7 +90,7 @@ impl<'a> Courier<'a> {
         entry: &WaitlistEntry,
         retry: Option<DeliveryStart>,
         is_full: bool,
-    ) -> Result<Sent, StoreError> {
+    ) -> Result<Option<(DeliveryStart, DeliveryStatus)>, AskError> {
         let start = retry.unwrap_or(DeliveryStart {
             number: self.known,
             state: DeliveryState::Waiting,
@@ -96,38 +99,58 @@ impl<'a> Courier<'a> {
         let message = match self.write(key, entry, start.number) {
             Ok(message) => Some(message).filter(|_| !is_full),
             Err(ComposeError::Address) => None,
-            Err(error) => return Ok(Sent::Unwritable(error)),
+            Err(error) => return Err(error.into()),
         };
         if retry.is_none() && !self.add(key, entry).await? {
-            return Ok(Sent::Overtaken);
+            return Ok(None);
         }
         let list = &self.confirmation.list;
         let begun = list.begin_deliveries(&MessageId::confirmation(), vec![start]);
         if begun.await? != [true] {
-            return Ok(Sent::Overtaken);
+            return Ok(None);
         }
-        let mut result = match message {
-            Some(WrittenMessage { bytes, secrets }) => {
-                match self.mailer.send(&entry.email, &bytes, &secrets).await {
-                    Ok(Some(result)) => result,
-                    // The server has closed the connection since the last message, or the program ends: nothing was sent.
-                    Ok(None) | Err(_) => SendResult::given_back(),
-                }
-            }
-            None => SendResult::unwritable_address(),
+        let mut status = match message {
+            Some(message) => self.deliver(entry, &message).await,
+            None => DeliveryStatus::new(DeliveryState::Refused),
         };
-        self.defer_refusals(&mut result);
-        result.status = now(result.status);
+        self.defer_refusals(&mut status);
+        status.since = Some(SystemTime::now());
         let done = DeliveryStart {
-            state: result.status.state,
+            state: status.state,
             attempts: start.attempts + 1,
             ..start
         };
-        self.finish(done.number, done.attempts, &result.status)
-            .await?;
+        self.finish(done.number, done.attempts, &status).await?;
         // Only now: after an error the ledger may have a new delivery, so it must be read again.
         self.known += u32::from(retry.is_none());
-        Ok(Sent::Done(done, result))
+        Ok(Some((done, status)))
+    }
+
+    /// Sends a message whose attempt has begun. If the mail server has closed the connection since the last message, it connects
+    /// again: an attempt that has sent nothing would count in the ledger.
+    async fn deliver(
+        &mut self,
+        entry: &WaitlistEntry,
+        WrittenMessage { bytes, secrets }: &WrittenMessage,
+    ) -> DeliveryStatus {
+        let (skipped, deferred) = (DeliveryState::Skipped, DeliveryState::Deferred);
+        loop {
+            match self.mailer.send(&entry.email, bytes, secrets).await {
+                Ok(Some(status)) => return status,
+                Ok(None) => {}
+                // The program ends.
+                Err(_) => return DeliveryStatus::new(skipped),
+            }
+            if self.mailer.connect().await.is_err() {
+                return DeliveryStatus::new(deferred);
+            }
+            // Connecting takes time: the person may have left or confirmed a moment ago.
+            match self.confirmation.list.person(&entry.email).await {
+                Ok(Some(entry)) if entry.awaits_confirmation() => {}
+                Ok(_) => return DeliveryStatus::new(skipped),
+                Err(_) => return DeliveryStatus::new(deferred),
+            }
+        }
     }
 
     /// Adds a delivery to a person, which has not begun. Returns false if another process has added one.
@@ -171,14 +194,15 @@ impl<'a> Courier<'a> {
     }
 
     /// Defers a message that is refused after many others: not all of these people can have mistyped their address.
-    fn defer_refusals(&mut self, result: &mut SendResult) {
-        let Some(reply) = &result.reply else {
+    fn defer_refusals(&mut self, status: &mut DeliveryStatus) {
+        let Some(reply) = &status.reply else {
             return;
         };
-        let is_refused = result.status.state == DeliveryState::Refused && !reply.is_bad_address();
+        let is_bad_address = SmtpReply::from(reply).is_bad_address();
+        let is_refused = status.state == DeliveryState::Refused && !is_bad_address;
         self.refusals = if is_refused { self.refusals + 1 } else { 0 };
         if self.refusals > REFUSALS_MAX {
-            (result.status.state, result.is_objection) = (DeliveryState::Deferred, true);
+            status.state = DeliveryState::Deferred;
         }
     }
 
@@ -215,14 +239,5 @@ impl<'a> Courier<'a> {
             bytes: compose(&headers, &message)?,
             secrets: [token, code],
         })
-    }
-}
-
-/// Returns a status as of now. A delivery that waits has no time.
-fn now(status: DeliveryStatus) -> DeliveryStatus {
-    let is_waiting = status.state == DeliveryState::Waiting;
-    DeliveryStatus {
-        since: (!is_waiting).then(SystemTime::now),
-        ..status
     }
 }

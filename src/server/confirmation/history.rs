@@ -25,8 +25,8 @@ pub(super) const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 #[derive(Clone, Copy)]
 pub(super) struct DeliveryAttempt {
     pub(super) at: SystemTime,
-    /// The number of the delivery.
-    pub(super) delivery: u32,
+    /// The number of the delivery, and that of the attempt. The ledger and this process know an attempt by them.
+    pub(super) number: (u32, u32),
     pub(super) recipient: AddressHash,
     /// See [`hash_mailbox`](super::mailbox::hash_mailbox). Unknown for people who have left the list since.
     pub(super) mailbox: Option<AddressHash>,
@@ -82,8 +82,8 @@ impl History {
     pub(super) fn merge(&mut self, ledger: Vec<DeliveryAttempt>, now: SystemTime) {
         let mut attempts: Vec<_> = self.attempts.drain(..).collect();
         attempts.retain(|attempt| attempt.by.is_some());
-        let own: HashSet<_> = attempts.iter().map(|attempt| attempt.delivery).collect();
-        attempts.extend(ledger.into_iter().filter(|it| !own.contains(&it.delivery)));
+        let own: HashSet<_> = attempts.iter().map(|attempt| attempt.number).collect();
+        attempts.extend(ledger.into_iter().filter(|it| !own.contains(&it.number)));
         attempts.retain(|attempt| age(attempt.at, now) < DAY);
         attempts.sort_by_key(|attempt| attempt.at);
         // More than the budget say nothing more.

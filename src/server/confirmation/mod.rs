@@ -52,7 +52,7 @@ use crate::{
     },
     waitlist::{Email, Fact, StoreError, Waitlist},
 };
-pub use asked::{AskedPeople, count_recent};
+pub use asked::{ATTEMPTS_MAX, AskedPeople, count_recent};
 use history::age;
 use queue::Queue;
 use tries::Tries;
@@ -60,11 +60,15 @@ use tries::Tries;
 /// Minimum time between two promises to ask a person who joins again. So at least this time is between two messages.
 const PROMISE_INTERVAL: Duration = Duration::from_secs(60 * 60);
 
+/// Time between two sweeps.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(60 * 60);
+
 /// Sends the messages that ask people to confirm their address.
 pub struct ConfirmationSender {
     settings: ConfirmSettings,
     client: SmtpClient,
     signer: Option<DkimSigner>,
+    sweep_interval: Duration,
 }
 
 /// Why nobody can be asked to confirm the address.
@@ -90,7 +94,17 @@ impl ConfirmationSender {
             signer: DkimSigner::from_settings(&settings.mail)?,
             settings,
             client,
+            sweep_interval: SWEEP_INTERVAL,
         })
+    }
+
+    /// Replaces the time between two sweeps, which is an hour.
+    #[must_use]
+    pub fn with_sweep_interval(self, sweep_interval: Duration) -> Self {
+        Self {
+            sweep_interval,
+            ..self
+        }
     }
 }
 

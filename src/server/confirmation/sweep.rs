@@ -53,8 +53,8 @@ pub(super) fn find(
         }
         if let Some(due) = asked.due(hash, &entry, now) {
             found.due.push_front((entry.email, due));
-            // One more, so that the queue notices that somebody is missing.
-            found.due.truncate(PEOPLE_MAX + 1);
+            // More than the queue takes from a sweep, so it notices that somebody is missing.
+            found.due.truncate(PEOPLE_MAX);
         } else if found.expired.len() < EXPIRED_MAX && asked.is_time_up(hash, &entry, days, now) {
             found.expired.push(entry.email);
         }

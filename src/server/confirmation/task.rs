@@ -15,32 +15,30 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Confirmation,
-    asked::{AskedPeople, Due, recent_attempts, result_of, retry_pause},
+    asked::{AskedPeople, Due, is_open, recent_attempts, result_of, retry_pause},
     backoff::{Backoffs, LONGEST_PAUSE, Trouble},
-    courier::{Courier, STORE_PAUSE, Sent},
+    courier::{AskError, Courier, STORE_PAUSE},
     history::{AttemptResult, DeliveryAttempt, History},
     mailbox::hash_mailbox,
     queue::Ask,
     sweep,
 };
 use crate::{
-    mail::SendResult,
+    mail::{SmtpReply, is_deferred_by_objection},
     server::ClientKey,
     waitlist::{
-        AddressHash, Delivery, DeliveryStart, DeliveryState, MessageId, StoreError, WaitlistEntry,
+        AddressHash, Delivery, DeliveryStart, DeliveryStatus, MessageId, StoreError, WaitlistEntry,
     },
 };
 
 /// How long the message under way may take to reach the mail server after the server was asked to stop.
 const STOP_TIMEOUT: Duration = Duration::from_secs(2);
-/// Time between two sweeps.
-const SWEEP_INTERVAL: Duration = Duration::from_secs(60 * 60);
 /// Time after a sweep that failed. It may have read the whole list.
 const FAILED_SWEEP_PAUSE: Duration = Duration::from_secs(60);
 /// How often the task looks whether people may be asked whose client had to wait.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
-/// How often a message is begun again that another process has begun.
-const BEGIN_ATTEMPTS_MAX: usize = 5;
+/// Pause before a person is asked after another process has changed the ledger.
+const CHANGED_LEDGER_PAUSE: Duration = Duration::from_millis(100);
 
 /// Asks people until `stop` resolves. Then it finishes the message that is under way, unless the mail server is slow.
 pub(super) async fn run(confirmation: &Confirmation, stop: impl Future<Output = ()>) {
@@ -76,7 +74,8 @@ struct Task<'a> {
     courier: Courier<'a>,
     history: History,
     backoffs: Backoffs,
-    /// The people that other processes have asked since the last sweep, which may have found them too.
+    /// The people that other processes have asked since the last sweep, which may have found them too. The ledger is read
+    /// before they are asked.
     asked_elsewhere: HashSet<AddressHash>,
     /// Whether the ledger was read.
     is_loaded: bool,
@@ -162,15 +161,19 @@ impl Task<'_> {
                     .add_later(Ask { retry, ..ask }, at);
             }
             Err(error) => {
-                self.backoffs.pause(STORE_PAUSE);
-                self.report(STORE_PAUSE, &error.to_string());
+                let pause = match error {
+                    AskError::Store(_) => STORE_PAUSE,
+                    AskError::Message(_) => LONGEST_PAUSE,
+                };
+                self.backoffs.pause(pause);
+                self.report(pause, &error.to_string());
                 self.confirmation.queue().add_later(ask, Instant::now());
             }
         }
     }
 
     /// Asks a person. Returns how to ask the person again, if the message must be tried again.
-    async fn try_ask(&mut self, ask: &Ask) -> Result<Option<Due>, StoreError> {
+    async fn try_ask(&mut self, ask: &Ask) -> Result<Option<Due>, AskError> {
         // After connecting, which takes time: the person may have left or confirmed a moment ago.
         let entry = self.confirmation.list.person(&ask.email).await?;
         let Some(entry) = entry.filter(WaitlistEntry::awaits_confirmation) else {
@@ -183,69 +186,71 @@ impl Task<'_> {
         let was_asked = |since| self.history.has_since(recipient, since);
         // A sweep has found the person too, or the person has joined again during the message.
         let is_repeated = retry.is_none() && entry.asked_at.is_some_and(was_asked);
-        let mut has_changed = self.asked_elsewhere.remove(&recipient) || is_repeated;
-        for _ in 0..BEGIN_ATTEMPTS_MAX {
-            if has_changed {
-                let asked = self.read_ledger().await?.0;
-                let due = asked.due(recipient, &entry, SystemTime::now());
-                // A pause also if the other process is sending the message now: it may be killed before it has a result.
-                let Some(latest) = due.filter(|it| it.pause.is_zero()) else {
-                    return Ok(due);
-                };
-                retry = latest.retry;
-            }
-            let is_full = self.history.is_full(mailbox, recipient);
-            // A message that the mailbox may have is sent again when there is room: the next sweeps find it.
-            if is_full && retry.is_some() {
-                return Ok(None);
-            }
-            match self.courier.send(&key, &entry, retry, is_full).await? {
-                Sent::Done(start, result) => {
-                    if let Some(result) = result_of(&result.status) {
-                        self.history.add(DeliveryAttempt {
-                            at: SystemTime::now(),
-                            delivery: start.number,
-                            recipient,
-                            mailbox: Some(mailbox),
-                            by: Some(ask.by),
-                            result,
-                        });
-                        self.confirmation.tries.reset(&entry.email);
-                    }
-                    self.note(ask.by, &result);
-                    return Ok(next_attempt(start));
-                }
-                Sent::Unwritable(error) => {
-                    self.backoffs.pause(LONGEST_PAUSE);
-                    self.report(LONGEST_PAUSE, &error.to_string());
-                    return Ok(None);
-                }
-                // Another process has changed the ledger.
-                Sent::Overtaken => has_changed = true,
-            }
+        if self.asked_elsewhere.remove(&recipient) || is_repeated {
+            let due = self.read_due(recipient, &entry).await?;
+            // A pause also if the other process is sending the message now: it may be killed before it has a result.
+            let Some(latest) = due.filter(|it| it.pause.is_zero()) else {
+                return Ok(due);
+            };
+            retry = latest.retry;
         }
-        Err(StoreError::Busy)
+        let is_full = self.history.is_full(mailbox, recipient);
+        // A message that the mailbox may have is sent again when there is room: the next sweeps find it.
+        if is_full && retry.is_some() {
+            return Ok(None);
+        }
+        let sent = self.courier.send(&key, &entry, retry, is_full).await?;
+        let Some((delivery, status)) = sent else {
+            let due = self.read_due(recipient, &entry).await?;
+            return Ok(due.map(|due| Due {
+                pause: due.pause.max(CHANGED_LEDGER_PAUSE),
+                ..due
+            }));
+        };
+        if let Some(result) = result_of(&status) {
+            self.history.add(DeliveryAttempt {
+                at: SystemTime::now(),
+                number: (delivery.number, delivery.attempts),
+                recipient,
+                mailbox: Some(mailbox),
+                by: Some(ask.by),
+                result,
+            });
+            self.confirmation.tries.reset(&entry.email);
+        }
+        self.note(ask.by, &status);
+        Ok(next_attempt(delivery))
+    }
+
+    /// Reads from the ledger how to ask a person.
+    async fn read_due(
+        &mut self,
+        recipient: AddressHash,
+        entry: &WaitlistEntry,
+    ) -> Result<Option<Due>, StoreError> {
+        let (asked, _) = self.read_ledger().await?;
+        Ok(asked.due(recipient, entry, SystemTime::now()))
     }
 
     /// Takes the result of a message into account, which may make people wait.
-    fn note(
-        &mut self,
-        by: ClientKey,
-        SendResult {
-            status,
-            reply,
-            is_objection,
-        }: &SendResult,
-    ) {
-        let trouble = match reply {
-            None if status.state == DeliveryState::Waiting => return,
+    fn note(&mut self, by: ClientKey, status: &DeliveryStatus) {
+        let reply = status.reply.as_ref().map(SmtpReply::from);
+        let (trouble, words) = match reply {
             Some(reply) if reply.is_closing() => {
                 let pause = self.backoffs.note_for_all(Trouble::NoReply);
                 return self.report(pause, &reply.to_string());
             }
-            Some(_) if *is_objection => Trouble::Objection,
-            None if status.state != DeliveryState::Refused => Trouble::NoReply,
-            _ => {
+            Some(reply) if is_deferred_by_objection(status) => {
+                let words =
+                    format!("the mail server objects to the sender or to the message: {reply}");
+                (Trouble::Objection, words)
+            }
+            None if is_open(status.state) => {
+                (Trouble::NoReply, "it did not reply to a message".to_owned())
+            }
+            // This program has sent nothing.
+            None => return,
+            Some(_) => {
                 self.backoffs.release(by);
                 let is_bad = result_of(status) == Some(AttemptResult::BadAddress);
                 if is_bad && self.history.has_many_bad_addresses() {
@@ -255,10 +260,6 @@ impl Task<'_> {
                 return;
             }
         };
-        let words = reply.as_ref().map_or_else(
-            || "it did not reply to a message".to_owned(),
-            |reply| format!("the mail server objects to the sender or to the message: {reply}"),
-        );
         match self.backoffs.note(by, trouble) {
             Some(pause) => self.report(pause, &words),
             None => tracing::info!(
@@ -281,7 +282,7 @@ impl Task<'_> {
         let swept = self.try_sweep().await;
         self.is_loaded |= swept.is_ok();
         let pause = match &swept {
-            Ok(()) => SWEEP_INTERVAL,
+            Ok(()) => self.confirmation.sender.sweep_interval,
             // People may wait who were not queued.
             Err(_) if self.is_loaded => FAILED_SWEEP_PAUSE,
             Err(_) => STORE_PAUSE,
@@ -339,12 +340,7 @@ impl Task<'_> {
 /// Returns how a person is asked again after this attempt, or `None` if it was the last one.
 fn next_attempt(delivery: DeliveryStart) -> Option<Due> {
     let pause = retry_pause(&delivery);
-    if pause.is_none()
-        && matches!(
-            delivery.state,
-            DeliveryState::Deferred | DeliveryState::Unknown
-        )
-    {
+    if pause.is_none() && is_open(delivery.state) {
         tracing::warn!(
             "a person is not asked again to confirm the address after {} attempts; see `landing messages confirmation`",
             delivery.attempts

@@ -354,7 +354,7 @@ async fn rejection_is_known_before_the_connection_is_reset() {
         let sent = mailer.send(&recipient, MESSAGE, &[]).await;
         let sent = sent.expect("a result").expect("a connection");
         assert!(started.elapsed() < Duration::from_secs(3), "{typed}");
-        states.push(sent.status.state);
+        states.push(sent.state);
     }
     assert_eq!(states, [DeliveryState::Deferred, DeliveryState::Accepted]);
     // The second message went over another connection.

@@ -2,7 +2,11 @@
 //! clocks, and lists that were imported.
 
 use std::{
-    sync::Arc,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+        mpsc::channel,
+    },
     time::{Duration, SystemTime},
 };
 
@@ -10,18 +14,15 @@ use futures_util::future::join_all;
 
 use landing::{
     mail::{PersonTokens, TokenPurpose},
-    waitlist::{
-        DeliveryResult, DeliveryStart, DeliveryState, DeliveryStatus, Erasure, MessageId,
-        ServerReply, Waitlist,
-    },
+    waitlist::{DeliveryState, DeliveryStatus, Erasure, MessageId, ServerReply, Waitlist},
 };
 use tokio::time::{Instant, sleep};
 
 use super::{
     StoreFixture,
     confirmation_fixtures::{
-        DAY, add_deliveries, is_confirmed, join_asked, join_from, link, open, site, wait_for,
-        wait_for_state,
+        DAY, add_attempts, add_deliveries, all_recipients, deliveries_to, is_confirmed, join_asked,
+        join_from, link, open, site, wait_for, wait_for_state, wait_until_held, waiting,
     },
     email,
 };
@@ -33,6 +34,10 @@ conformance_tests! {
     replies_that_quote_the_message_are_hidden,
     reply_that_quotes_the_lines_shows_no_part_of_the_link,
     attempts_without_a_result_count_after_a_restart,
+    connection_that_was_closed_costs_no_attempt,
+    person_who_leaves_while_it_connects_again_gets_no_message,
+    message_is_deferred_if_it_cannot_connect_again,
+    message_that_a_stop_gives_up_is_sent_after_the_restart,
     times_in_the_future_stop_nothing,
     many_confirm_at_the_same_time,
     person_who_has_left_and_returned_can_confirm_again,
@@ -137,7 +142,7 @@ async fn attempts_without_a_result_count_after_a_restart(fixture: impl StoreFixt
             since,
             reply,
         };
-        add_attempts(&*list, number, 5, &status).await;
+        add_attempts(&*list, waiting(number), 5, &status).await;
     }
     let site = site(&list, &server, &[]).await;
     for (client, typed) in [(1, "ann+1@example.com"), (2, "bob+1@example.com")] {
@@ -148,26 +153,110 @@ async fn attempts_without_a_result_count_after_a_restart(fixture: impl StoreFixt
     assert_eq!(server.recipients(), ["bob+1@example.com"]);
 }
 
-/// Begins a waiting delivery this number of times, each with the same result.
-async fn add_attempts(list: &dyn Waitlist, number: u32, count: u32, status: &DeliveryStatus) {
-    let id = MessageId::confirmation();
-    let mut state = DeliveryState::Waiting;
-    for attempts in 0..count {
-        let start = DeliveryStart {
-            number,
-            state,
-            attempts,
-        };
-        let begun = list.begin_deliveries(&id, vec![start]).await;
-        assert_eq!(begun, Ok(vec![true]));
-        let result = DeliveryResult {
-            number,
-            attempt: attempts + 1,
-            status: status.clone(),
-        };
-        assert_eq!(list.finish_deliveries(&id, vec![result]).await, Ok(()));
-        state = status.state;
+/// A mail server that closes each connection after a message. Before each greeting, it calls a function with the number of the
+/// connection, from 0.
+fn closing_server(greet: impl Fn(usize) + Send + Sync + 'static) -> SmtpServer {
+    let (connections, messages) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    SmtpServer::scripted(move |step, _| match step {
+        Step::Greeting => {
+            greet(connections.fetch_add(1, Ordering::SeqCst));
+            messages.store(0, Ordering::SeqCst);
+            Action::Continue
+        }
+        Step::Mail if messages.fetch_add(1, Ordering::SeqCst) > 0 => Action::Cut,
+        _ => Action::Continue,
+    })
+}
+
+/// What the mail server did not get counts for nothing, also after a restart.
+async fn connection_that_was_closed_costs_no_attempt(fixture: impl StoreFixture) {
+    let list = open(&fixture);
+    let server = closing_server(|_| {});
+    let first = site(&list, &server, &[]).await;
+    for client in 1..4 {
+        let typed = format!("ann+{client}@example.com");
+        join_from(&first, client, &typed).await;
+        wait_for_state(&*list, &typed, DeliveryState::Accepted).await;
+        assert_eq!(deliveries_to(&*list, &typed).await[0].attempts, 1);
     }
+    let second = site(&list, &server, &[]).await;
+    for (client, state) in [
+        (4, DeliveryState::Accepted),
+        (5, DeliveryState::Accepted),
+        (6, DeliveryState::Refused),
+    ] {
+        let typed = format!("ann+{client}@example.com");
+        join_from(&second, client, &typed).await;
+        wait_for_state(&*list, &typed, state).await;
+    }
+}
+
+async fn person_who_leaves_while_it_connects_again_gets_no_message(fixture: impl StoreFixture) {
+    let list = open(&fixture);
+    let (connects, connecting) = channel();
+    let (go_on, is_held) = channel::<()>();
+    let channels = Mutex::new((connects, is_held));
+    let server = closing_server(move |connection| {
+        if connection == 1 {
+            let (connects, is_held) = &*channels.lock().expect("no panic");
+            connects.send(()).expect("the test waits");
+            let _ = is_held.recv_timeout(Duration::from_secs(30));
+        }
+    });
+    let site = site(&list, &server, &[]).await;
+    site.join("ann@example.com").await;
+    wait_for_state(&*list, "ann@example.com", DeliveryState::Accepted).await;
+    site.join("bob@example.com").await;
+    wait_until_held(connecting).await;
+    let erased = list.erase(&[email("bob@example.com")], Erasure::Suppress);
+    assert_eq!(erased.await, Ok(vec![true]));
+    go_on.send(()).expect("the server waits");
+    wait_for_state(&*list, "bob@example.com", DeliveryState::Skipped).await;
+    let recipients = all_recipients(&site, &*list, &server).await;
+    assert_eq!(recipients, ["ann@example.com"]);
+}
+
+async fn message_is_deferred_if_it_cannot_connect_again(fixture: impl StoreFixture) {
+    let list = open(&fixture);
+    let commands = AtomicUsize::new(0);
+    let server = SmtpServer::scripted(move |step, _| match step {
+        Step::Greeting | Step::Mail => match commands.fetch_add(1, Ordering::SeqCst) {
+            0 | 1 => Action::Continue,
+            _ => Action::Cut,
+        },
+        _ => Action::Continue,
+    });
+    let site = site(&list, &server, &[]).await;
+    for (typed, state) in [
+        ("ann@example.com", DeliveryState::Accepted),
+        ("bob@example.com", DeliveryState::Deferred),
+    ] {
+        site.join(typed).await;
+        wait_for_state(&*list, typed, state).await;
+        assert_eq!(deliveries_to(&*list, typed).await[0].attempts, 1);
+    }
+}
+
+/// The site is stopped while the mail server stalls.
+async fn message_that_a_stop_gives_up_is_sent_after_the_restart(fixture: impl StoreFixture) {
+    let list = open(&fixture);
+    let is_first = AtomicBool::new(true);
+    let server = SmtpServer::scripted(move |step, _| match step {
+        Step::Mail if is_first.swap(false, Ordering::SeqCst) => Action::Stall,
+        _ => Action::Continue,
+    });
+    let first = site(&list, &server, &[]).await;
+    first.join("ann@example.com").await;
+    wait_for_state(&*list, "ann@example.com", DeliveryState::Sending).await;
+    first.stop();
+    wait_for_state(&*list, "ann@example.com", DeliveryState::Skipped).await;
+    let started = Instant::now();
+    let _second = site(&list, &server, &[]).await;
+    wait_for_state(&*list, "ann@example.com", DeliveryState::Accepted).await;
+    assert!(started.elapsed() < Duration::from_secs(5));
+    let deliveries = deliveries_to(&*list, "ann@example.com").await;
+    let attempts: Vec<_> = deliveries.iter().map(|it| it.attempts).collect();
+    assert_eq!(attempts, [1, 1]);
 }
 
 async fn times_in_the_future_stop_nothing(fixture: impl StoreFixture) {

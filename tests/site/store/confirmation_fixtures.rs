@@ -9,7 +9,8 @@ use std::{
 };
 
 use landing::waitlist::{
-    Delivery, DeliveryState, DeliveryStatus, Message, MessageId, Waitlist, WaitlistEntry,
+    Delivery, DeliveryResult, DeliveryStart, DeliveryState, DeliveryStatus, Message, MessageId,
+    Waitlist, WaitlistEntry,
 };
 use reqwest::StatusCode;
 use serde_json::json;
@@ -23,18 +24,27 @@ use crate::{
 
 pub(super) const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// The options of a site that asks people to confirm, without the mail server.
+const OPTIONS: [&str; 5] = [
+    "--signups-per-minute=0",
+    "--confirm-signups",
+    TRUST_LOOPBACK,
+    "--mail-from=Steward <hello@steward.test>",
+    "--origin=https://steward.test",
+];
+
 /// Starts a site that asks people to confirm.
 pub(super) async fn site(list: &Arc<dyn Waitlist>, server: &SmtpServer, more: &[&str]) -> TestSite {
     let smtp = format!("--smtp={}", server.url());
-    let fixed = [
-        "--signups-per-minute=0",
-        "--confirm-signups",
-        TRUST_LOOPBACK,
-        "--mail-from=Steward <hello@steward.test>",
-        "--origin=https://steward.test",
-        &smtp,
-    ];
-    TestSite::with_list(Arc::clone(list), &[&fixed[..], more].concat()).await
+    let options = [&OPTIONS, &[&*smtp][..], more].concat();
+    TestSite::with_list(Arc::clone(list), &options).await
+}
+
+/// The same, for a site that sweeps every second.
+pub(super) async fn sweeping_site(list: &Arc<dyn Waitlist>, server: &SmtpServer) -> TestSite {
+    let smtp = format!("--smtp={}", server.url());
+    let options = [&OPTIONS, &[&*smtp][..]].concat();
+    TestSite::with_sweeps(Arc::clone(list), &options, Duration::from_secs(1)).await
 }
 
 /// A mail server that holds the first message to a person back. The receiver says when it has it, and the sender lets it
@@ -178,7 +188,7 @@ pub(super) fn is_confirmed(list: &dyn Waitlist, typed: &str) -> bool {
 }
 
 /// Adds messages to people to the ledger, each with a state since a while ago.
-pub(super) async fn add_deliveries(
+pub(crate) async fn add_deliveries(
     list: &dyn Waitlist,
     people: &[(&str, DeliveryState, Option<SystemTime>)],
 ) {
@@ -205,11 +215,42 @@ pub(super) async fn add_accepted(list: &dyn Waitlist, people: &[(&str, Duration)
 }
 
 /// Joins as on a page that asks for a confirmation.
-pub(super) async fn join_asked(list: &dyn Waitlist, typed: &str, age: Duration) {
+pub(crate) async fn join_asked(list: &dyn Waitlist, typed: &str, age: Duration) {
     let joined_at = SystemTime::now() - age;
     let entry = WaitlistEntry {
         asked_at: Some(joined_at),
         ..WaitlistEntry::new(email(typed), joined_at)
     };
     list.join(entry).await.expect("a response");
+}
+
+/// Begins a delivery this number of times, as another process does. Each attempt has the same result.
+pub(crate) async fn add_attempts(
+    list: &dyn Waitlist,
+    mut start: DeliveryStart,
+    count: u32,
+    status: &DeliveryStatus,
+) {
+    let id = MessageId::confirmation();
+    for _ in 0..count {
+        let begun = list.begin_deliveries(&id, vec![start]).await;
+        assert_eq!(begun, Ok(vec![true]));
+        start.attempts += 1;
+        start.state = status.state;
+        let result = DeliveryResult {
+            number: start.number,
+            attempt: start.attempts,
+            status: status.clone(),
+        };
+        assert_eq!(list.finish_deliveries(&id, vec![result]).await, Ok(()));
+    }
+}
+
+/// Returns a delivery that has not begun.
+pub(crate) fn waiting(number: u32) -> DeliveryStart {
+    DeliveryStart {
+        number,
+        state: DeliveryState::Waiting,
+        attempts: 0,
+    }
 }

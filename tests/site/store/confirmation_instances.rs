@@ -13,16 +13,18 @@ use landing::waitlist::{
 use super::{
     StoreFixture,
     confirmation_fixtures::{
-        add_deliveries, all_recipients, code, confirm, is_confirmed, join_asked, join_from, open,
-        site, slow_server, wait_for, wait_for_state, wait_until_held,
+        add_attempts, add_deliveries, all_recipients, code, confirm, is_confirmed, join_asked,
+        join_from, open, site, slow_server, sweeping_site, wait_for, wait_for_state,
+        wait_until_held, waiting,
     },
 };
-use crate::mail::smtp_server::SmtpServer;
+use crate::mail::smtp_server::{Action, SmtpServer, Step};
 
 conformance_tests! {
     instances_ask_nobody_twice_and_accept_each_others_codes,
     message_under_way_is_not_sent_by_another_instance,
     person_whom_another_instance_gives_back_is_asked,
+    attempts_of_another_instance_count_after_a_sweep,
 }
 
 fn open_again(fixture: &impl StoreFixture, first: &Arc<dyn Waitlist>) -> Arc<dyn Waitlist> {
@@ -87,7 +89,10 @@ async fn person_whom_another_instance_gives_back_is_asked(fixture: impl StoreFix
         server.recipients(),
         ["bob@example.com", "first@example.com"]
     );
-    let status = DeliveryStatus::new(DeliveryState::Waiting);
+    let status = DeliveryStatus {
+        since: Some(SystemTime::now()),
+        ..DeliveryStatus::new(DeliveryState::Skipped)
+    };
     let given_back = DeliveryResult {
         number,
         attempt: 1,
@@ -98,6 +103,38 @@ async fn person_whom_another_instance_gives_back_is_asked(fixture: impl StoreFix
     wait_for_state(&*list, "ann@example.com", DeliveryState::Accepted).await;
     let recipients = all_recipients(&site, &*list, &server).await;
     assert_eq!(recipients.len(), 3, "{recipients:?}");
+}
+
+/// The mail server defers five messages to a mailbox, and another instance gets them through.
+async fn attempts_of_another_instance_count_after_a_sweep(fixture: impl StoreFixture) {
+    let list = open(&fixture);
+    let server = SmtpServer::scripted(|step, line| match step {
+        Step::Recipient if line.contains('+') => Action::Reply("450 4.2.1 greylisted"),
+        _ => Action::Continue,
+    });
+    let site = sweeping_site(&list, &server).await;
+    for client in 1..6 {
+        let typed = format!("ann+{client}@example.com");
+        join_from(&site, client, &typed).await;
+        wait_for_state(&*list, &typed, DeliveryState::Deferred).await;
+    }
+    let accepted = DeliveryStatus {
+        since: Some(SystemTime::now()),
+        ..DeliveryStatus::new(DeliveryState::Accepted)
+    };
+    for number in 0..5 {
+        let deferred = DeliveryStart {
+            state: DeliveryState::Deferred,
+            attempts: 1,
+            ..waiting(number)
+        };
+        add_attempts(&*list, deferred, 1, &accepted).await;
+    }
+    // Only a sweep finds him.
+    join_asked(&*list, "bob@example.com", Duration::ZERO).await;
+    wait_for_state(&*list, "bob@example.com", DeliveryState::Accepted).await;
+    join_from(&site, 6, "ann@example.com").await;
+    wait_for_state(&*list, "ann@example.com", DeliveryState::Refused).await;
 }
 
 async fn instances_ask_nobody_twice_and_accept_each_others_codes(fixture: impl StoreFixture) {

@@ -29,7 +29,7 @@ mod confirmation_consent;
 mod confirmation_erasure;
 mod confirmation_fairness;
 mod confirmation_faults;
-mod confirmation_fixtures;
+pub(crate) mod confirmation_fixtures;
 mod confirmation_form;
 mod confirmation_instances;
 mod confirmation_limits;
