@@ -16,33 +16,16 @@ const CLIENTS_MAX: NonZeroUsize = NonZeroUsize::new(4096).unwrap();
 /// Number of clients in a row, from which on everybody waits.
 const CLIENTS_TOGETHER: usize = 3;
 
-/// Pauses after the mail server could not be reached, or did not reply to a message. The last one repeats.
-const NO_REPLY_PAUSES: [Duration; 4] = [
+/// Pauses after trouble, one after another. The last one repeats. The first ones are short, because some servers object to a
+/// recipient with the codes of an objection to the sender, such as 4.7.1 for greylisting.
+const PAUSES: [Duration; 5] = [
     Duration::from_secs(5),
     Duration::from_secs(30),
     Duration::from_secs(2 * 60),
     Duration::from_secs(10 * 60),
-];
-/// Pauses after the mail server has objected to the sender or to the message: after the first time, and after each
-/// [`OBJECTIONS_TOGETHER`] in a row. Some servers object to a recipient with the same codes, such as 4.7.1 for greylisting.
-/// The last one repeats.
-const OBJECTION_PAUSES: [Duration; 4] = [
-    Duration::from_secs(1),
-    Duration::from_secs(30),
-    Duration::from_secs(5 * 60),
     LONGEST_PAUSE,
 ];
-const OBJECTIONS_TOGETHER: usize = 5;
 pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(15 * 60);
-
-/// What went wrong.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Trouble {
-    /// The mail server could not be reached, or did not reply to a message.
-    NoReply,
-    /// The mail server objects to the sender or to the message.
-    Objection,
-}
 
 /// The pauses.
 pub(super) struct Backoffs {
@@ -86,17 +69,16 @@ impl Backoffs {
     }
 
     /// Notes trouble with the sign-up of a client. Returns the pause of everybody, if there is one.
-    pub(super) fn note(&mut self, by: ClientKey, trouble: Trouble) -> Option<Duration> {
+    pub(super) fn note(&mut self, by: ClientKey) -> Option<Duration> {
         let backoff = self.clients.get_or_insert_mut(by, Backoff::default);
-        let is_first = backoff.row == 0;
-        backoff.add(trouble);
-        self.clients_in_a_row += usize::from(is_first);
-        (self.clients_in_a_row >= CLIENTS_TOGETHER).then(|| self.everybody.add(trouble))?
+        self.clients_in_a_row += usize::from(backoff.row == 0);
+        backoff.add();
+        (self.clients_in_a_row >= CLIENTS_TOGETHER).then(|| self.everybody.add())
     }
 
     /// Notes trouble that is about no sign-up. Returns the pause of everybody.
-    pub(super) fn note_for_all(&mut self, trouble: Trouble) -> Duration {
-        self.everybody.add(trouble).unwrap_or_default()
+    pub(super) fn note_for_all(&mut self) -> Duration {
+        self.everybody.add()
     }
 
     /// Makes everybody wait.
@@ -106,19 +88,11 @@ impl Backoffs {
 }
 
 impl Backoff {
-    /// Adds trouble. Returns the pause, if there is one.
-    fn add(&mut self, trouble: Trouble) -> Option<Duration> {
+    /// Adds trouble. Returns the pause.
+    fn add(&mut self) -> Duration {
+        let length = PAUSES[self.row.min(PAUSES.len() - 1)];
         self.row += 1;
-        let (pauses, at) = match trouble {
-            Trouble::NoReply => (NO_REPLY_PAUSES, self.row - 1),
-            Trouble::Objection if self.row == 1 => (OBJECTION_PAUSES, 0),
-            Trouble::Objection if self.row.is_multiple_of(OBJECTIONS_TOGETHER) => {
-                (OBJECTION_PAUSES, self.row / OBJECTIONS_TOGETHER)
-            }
-            Trouble::Objection => return None,
-        };
-        let length = pauses[at.min(pauses.len() - 1)];
         self.until = Some(Instant::now() + length);
-        Some(length)
+        length
     }
 }

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Confirmation,
     asked::{AskedPeople, Due, is_open, recent_attempts, result_of, retry_pause},
-    backoff::{Backoffs, LONGEST_PAUSE, Trouble},
+    backoff::{Backoffs, LONGEST_PAUSE},
     courier::{AskError, Courier, STORE_PAUSE},
     history::{AttemptResult, DeliveryAttempt, History},
     mailbox::hash_mailbox,
@@ -111,7 +111,7 @@ impl Task<'_> {
             match connected {
                 Ok(()) => self.ask(ask).await,
                 Err(error) => {
-                    let pause = self.backoffs.note_for_all(Trouble::NoReply);
+                    let pause = self.backoffs.note_for_all();
                     let server = &self.confirmation.sender.settings.mail.smtp;
                     self.report(pause, &format!("{server}: {error}"));
                     self.confirmation.queue().add_later(ask, Instant::now());
@@ -235,19 +235,15 @@ impl Task<'_> {
     /// Takes the result of a message into account, which may make people wait.
     fn note(&mut self, by: ClientKey, status: &DeliveryStatus) {
         let reply = status.reply.as_ref().map(SmtpReply::from);
-        let (trouble, words) = match reply {
+        let words = match reply {
             Some(reply) if reply.is_closing() => {
-                let pause = self.backoffs.note_for_all(Trouble::NoReply);
+                let pause = self.backoffs.note_for_all();
                 return self.report(pause, &reply.to_string());
             }
             Some(reply) if is_deferred_by_objection(status) => {
-                let words =
-                    format!("the mail server objects to the sender or to the message: {reply}");
-                (Trouble::Objection, words)
+                format!("the mail server objects to the sender or to the message: {reply}")
             }
-            None if is_open(status.state) => {
-                (Trouble::NoReply, "it did not reply to a message".to_owned())
-            }
+            None if is_open(status.state) => "it did not reply to a message".to_owned(),
             // This program has sent nothing.
             None => return,
             Some(_) => {
@@ -260,7 +256,7 @@ impl Task<'_> {
                 return;
             }
         };
-        match self.backoffs.note(by, trouble) {
+        match self.backoffs.note(by) {
             Some(pause) => self.report(pause, &words),
             None => tracing::info!(
                 "a message that asks to confirm an address was not accepted, and will be tried again: {words}"
