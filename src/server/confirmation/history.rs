@@ -51,13 +51,19 @@ pub(super) struct History {
     per_day: u32,
     /// The oldest first.
     attempts: VecDeque<DeliveryAttempt>,
-    /// What each client has used of the budget.
-    clients: HashMap<ClientKey, Usage>,
-    bad_addresses: u32,
+}
+
+/// What each client has used of the budget.
+pub(super) struct Shares {
+    clients: HashMap<ClientKey, Share>,
+    /// The rest of the budget.
+    left: u32,
+    /// Number of bad addresses from which on a client must wait.
+    bad_addresses_max: u32,
 }
 
 #[derive(Clone, Copy, Default)]
-struct Usage {
+struct Share {
     attempts: u32,
     bad_addresses: u32,
 }
@@ -67,15 +73,12 @@ impl History {
         Self {
             per_day,
             attempts: VecDeque::new(),
-            clients: HashMap::new(),
-            bad_addresses: 0,
         }
     }
 
     /// Adds an attempt that was made a moment ago.
     pub(super) fn add(&mut self, attempt: DeliveryAttempt) {
         self.attempts.push_back(attempt);
-        self.count(&attempt);
     }
 
     /// Takes the attempts of the ledger into account, which has those of other processes too.
@@ -89,39 +92,42 @@ impl History {
         // More than the budget say nothing more.
         let excess = attempts.len().saturating_sub(self.per_day as usize);
         self.attempts = attempts.split_off(excess).into();
-        self.count_all();
     }
 
     /// Returns how long to wait until another message fits into the budget.
     pub(super) fn wait_for_budget(&mut self, now: SystemTime) -> Option<Duration> {
-        let before = self.attempts.len();
         self.attempts.retain(|attempt| age(attempt.at, now) < DAY);
-        if self.attempts.len() < before {
-            self.count_all();
-        }
         let excess = self.attempts.len().checked_sub(self.per_day as usize)?;
         let wait = DAY.saturating_sub(age(self.attempts[excess].at, now));
         Some(wait.max(Duration::from_secs(1)))
     }
 
-    /// Returns how many messages a client has had, or `None` if it must wait: it has had as many as are left for
-    /// everybody, or has named too many addresses that do not exist.
-    pub(super) fn rank(&self, by: ClientKey) -> Option<u32> {
-        let usage = self.clients.get(&by).copied().unwrap_or_default();
-        let left = self.per_day.saturating_sub(self.attempts.len() as u32);
-        let max = if self.has_many_bad_addresses() {
-            1
-        } else {
-            BAD_ADDRESSES_MAX
-        };
-        let is_careless = usage.bad_addresses >= max
-            && usage.bad_addresses * BAD_ADDRESSES_SHARE > usage.attempts;
-        (usage.attempts < left && !is_careless).then_some(usage.attempts)
+    /// Returns what each client has used of the budget. It reads all attempts, which takes less than sending a message.
+    pub(super) fn shares(&self) -> Shares {
+        let mut clients = HashMap::<_, Share>::new();
+        for attempt in &self.attempts {
+            if let Some(by) = attempt.by {
+                let share = clients.entry(by).or_default();
+                share.attempts += 1;
+                share.bad_addresses += u32::from(attempt.result == AttemptResult::BadAddress);
+            }
+        }
+        Shares {
+            clients,
+            left: self.per_day.saturating_sub(self.attempts.len() as u32),
+            bad_addresses_max: match self.has_many_bad_addresses() {
+                true => 1,
+                false => BAD_ADDRESSES_MAX,
+            },
+        }
     }
 
     /// Returns whether every client must wait that has named an address that does not exist: there were too many.
     pub(super) fn has_many_bad_addresses(&self) -> bool {
-        self.bad_addresses >= (self.per_day / BAD_ADDRESSES_SHARE).max(ALL_BAD_ADDRESSES_MIN)
+        let attempts = self.attempts.iter();
+        let bad = attempts.filter(|attempt| attempt.result == AttemptResult::BadAddress);
+        let max = (self.per_day / BAD_ADDRESSES_SHARE).max(ALL_BAD_ADDRESSES_MIN);
+        bad.count() >= max as usize
     }
 
     /// Returns whether a mailbox has had as many messages as it may.
@@ -138,23 +144,16 @@ impl History {
         let mut attempts = self.attempts.iter();
         attempts.any(|attempt| attempt.recipient == recipient && attempt.at >= since)
     }
+}
 
-    fn count(&mut self, attempt: &DeliveryAttempt) {
-        let is_bad = u32::from(attempt.result == AttemptResult::BadAddress);
-        self.bad_addresses += is_bad;
-        if let Some(by) = attempt.by {
-            let usage = self.clients.entry(by).or_default();
-            usage.attempts += 1;
-            usage.bad_addresses += is_bad;
-        }
-    }
-
-    fn count_all(&mut self) {
-        self.clients.clear();
-        self.bad_addresses = 0;
-        let attempts = std::mem::take(&mut self.attempts);
-        attempts.iter().for_each(|attempt| self.count(attempt));
-        self.attempts = attempts;
+impl Shares {
+    /// Returns how many messages a client has had, or `None` if it must wait: it has had as many as are left for
+    /// everybody, or has named too many addresses that do not exist.
+    pub(super) fn rank(&self, by: ClientKey) -> Option<u32> {
+        let share = self.clients.get(&by).copied().unwrap_or_default();
+        let is_careless = share.bad_addresses >= self.bad_addresses_max
+            && share.bad_addresses * BAD_ADDRESSES_SHARE > share.attempts;
+        (share.attempts < self.left && !is_careless).then_some(share.attempts)
     }
 }
 

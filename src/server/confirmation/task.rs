@@ -134,8 +134,8 @@ impl Task<'_> {
             self.report(wait, &reason);
             return None;
         }
-        let (backoffs, history) = (&self.backoffs, &self.history);
-        let rank = |by: ClientKey| history.rank(by).filter(|_| !backoffs.holds(by));
+        let (backoffs, shares) = (&self.backoffs, self.history.shares());
+        let rank = |by: ClientKey| shares.rank(by).filter(|_| !backoffs.holds(by));
         self.confirmation.queue().take(Instant::now(), rank)
     }
 
