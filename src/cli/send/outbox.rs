@@ -69,8 +69,8 @@ impl StopHandle {
 /// What a connection has done with a message.
 #[derive(Clone, Debug)]
 pub(super) enum Attempt {
-    /// Nothing: it is as it was before.
-    NotBegun,
+    /// Nothing: the delivery is given back, and is as it was before.
+    GivenBack,
     /// The delivery has this status now.
     Done(DeliveryStatus),
 }
@@ -165,7 +165,7 @@ impl Outbox {
         let mut state = locked(&self.state);
         state.under_way -= 1;
         let result = match attempt {
-            Attempt::NotBegun => {
+            Attempt::GivenBack => {
                 state.waiting.push_front(recipient);
                 return false;
             }

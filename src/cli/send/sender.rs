@@ -142,7 +142,7 @@ impl Sender<'_> {
                 since: Some(SystemTime::now()),
                 ..status.clone()
             }),
-            Ok(None) | Err(_) => Attempt::NotBegun,
+            Ok(None) | Err(_) => Attempt::GivenBack,
         };
         let result = DeliveryResult {
             number: recipient.number,
@@ -150,7 +150,7 @@ impl Sender<'_> {
             status: match &attempt {
                 Attempt::Done(status) => status.clone(),
                 // As it was before.
-                Attempt::NotBegun => recipient.status.clone(),
+                Attempt::GivenBack => recipient.status.clone(),
             },
         };
         let recorded = self.list.finish_deliveries(id, &[result]);
