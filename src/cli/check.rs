@@ -73,7 +73,7 @@ struct CheckReport {
     suppressed: u64,
     /// `None` without `--repair`.
     count_corrected_by: Option<i64>,
-    /// `None` if nobody was asked to confirm the address.
+    /// `None` if no server has ever asked people to confirm their address.
     confirmations: Option<ConfirmationCounts>,
 }
 
@@ -94,15 +94,8 @@ impl CheckReport {
             let (one, many) = ("suppressed address", "suppressed addresses");
             writeln!(out, "{}", counted(self.suppressed, one, many))?;
         }
-        if let Some(ConfirmationCounts {
-            last_24_hours,
-            waiting,
-        }) = self.confirmations
-        {
-            writeln!(
-                out,
-                "{last_24_hours} messages that ask to confirm an address in the last 24 hours, {waiting} people wait for one"
-            )?;
+        if let Some(counts) = &self.confirmations {
+            counts.write(out)?;
         }
         Ok(())
     }
@@ -121,7 +114,9 @@ fn check(list: &WaitlistHandle) -> anyhow::Result<CheckReport> {
     for entry in entries.progress_with(bar) {
         let entry = entry?;
         read += 1;
-        confirmations.add(&entry);
+        if let Some(confirmations) = &mut confirmations {
+            confirmations.add(&entry);
+        }
         let invalid = Email::parse(entry.email.as_typed()).err();
         let invalid = invalid.map(|error| error.to_string());
         let time_problem = time_problem(entry.joined_at).map(str::to_owned);
@@ -144,6 +139,6 @@ fn check(list: &WaitlistHandle) -> anyhow::Result<CheckReport> {
         faults,
         suppressed: list.suppressions()?.len() as u64,
         count_corrected_by: None,
-        confirmations: confirmations.finish(),
+        confirmations: confirmations.map(ConfirmationCounter::finish),
     })
 }

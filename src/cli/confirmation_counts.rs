@@ -1,12 +1,15 @@
 //! Counts the messages that ask people to confirm their address, for `landing check`.
 
-use std::time::SystemTime;
+use std::{
+    io::{self, Write},
+    time::SystemTime,
+};
 
 use serde::Serialize;
 
-use super::waitlist_handle::WaitlistHandle;
+use super::{terminal::output::counted, waitlist_handle::WaitlistHandle};
 use crate::{
-    server::{AskedPeople, count_recent},
+    server::{ATTEMPTS_MAX, AskedPeople, count_recent},
     waitlist::{ListKey, MessageId, WaitlistEntry},
 };
 
@@ -16,42 +19,68 @@ pub(super) struct ConfirmationCounts {
     pub(super) last_24_hours: u64,
     /// People whose message is still to be sent.
     pub(super) waiting: u64,
+    /// People who got no message, and get none.
+    pub(super) given_up: u64,
+}
+
+impl ConfirmationCounts {
+    pub(super) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        let messages = counted(self.last_24_hours, "message", "messages");
+        let waiting = counted(self.waiting, "person waits", "people wait");
+        writeln!(
+            out,
+            "{messages} to confirm an address in the last 24 hours, {waiting} for one"
+        )?;
+        if self.given_up > 0 {
+            let given_up = counted(self.given_up, "person", "people");
+            writeln!(
+                out,
+                "{given_up} got none in {ATTEMPTS_MAX} attempts: `landing messages confirmation` says why"
+            )?;
+        }
+        Ok(())
+    }
 }
 
 /// Counts messages that ask people to confirm their address.
 pub(super) struct ConfirmationCounter {
-    /// The key of the list, and the people who were asked. `None` if nobody was.
-    asked: Option<(ListKey, AskedPeople)>,
+    key: ListKey,
+    asked: AskedPeople,
     counts: ConfirmationCounts,
     now: SystemTime,
 }
 
 impl ConfirmationCounter {
-    /// Reads the ledger.
-    pub(super) fn read(list: &WaitlistHandle) -> anyhow::Result<Self> {
+    /// Reads the ledger. Returns `None` if no server has ever asked people.
+    pub(super) fn read(list: &WaitlistHandle) -> anyhow::Result<Option<Self>> {
+        // A server notes the day before it asks anybody.
+        if !list.messages()?.iter().any(|it| it.id.is_confirmation()) {
+            return Ok(None);
+        }
         let deliveries = list.deliveries(&MessageId::confirmation())?;
-        let key = list.key()?;
         let now = SystemTime::now();
-        Ok(Self {
+        Ok(Some(Self {
+            key: list.key()?,
+            asked: AskedPeople::new(&deliveries, &[]),
             counts: ConfirmationCounts {
                 last_24_hours: count_recent(&deliveries, now) as u64,
                 waiting: 0,
+                given_up: 0,
             },
-            asked: (!deliveries.is_empty()).then(|| (key, AskedPeople::new(&deliveries, &[]))),
             now,
-        })
+        }))
     }
 
     /// Counts a person on the list.
     pub(super) fn add(&mut self, entry: &WaitlistEntry) {
-        if let Some((key, asked)) = &self.asked {
-            let is_due = asked.is_due(key.hash(entry.email.key()), entry, self.now);
-            self.counts.waiting += u64::from(is_due);
-        }
+        let hash = self.key.hash(entry.email.key());
+        let is_due = self.asked.is_due(hash, entry, self.now);
+        let is_given_up = self.asked.is_given_up(hash, entry, self.now);
+        self.counts.waiting += u64::from(is_due);
+        self.counts.given_up += u64::from(is_given_up);
     }
 
-    /// Returns the counts, or `None` if nobody was asked.
-    pub(super) fn finish(self) -> Option<ConfirmationCounts> {
-        self.asked.is_some().then_some(self.counts)
+    pub(super) fn finish(self) -> ConfirmationCounts {
+        self.counts
     }
 }

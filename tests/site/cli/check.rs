@@ -1,16 +1,23 @@
 //! `landing check`.
 
+use std::time::{Duration, SystemTime};
+
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use landing::{
     mail::confirmation_code,
-    waitlist::{Email, ListKey},
+    waitlist::{DeliveryState, DeliveryStatus, Email, Fact, ListKey, SledWaitlist, Waitlist},
 };
 use serde_json::json;
+use tokio::runtime::Runtime;
 
-use super::{TestCli, people_csv, stderr, stdout, with_raw_record, with_server, with_three_people};
+use super::{
+    TestCli, people_csv, stderr, stdout, with_raw_record, with_server, with_three_people,
+    without_server,
+};
 use crate::{
     mail::smtp_server::{Action, SmtpServer, Step},
     process::{Sandbox, ServerProcess, wait_until},
+    store::confirmation_fixtures::{add_attempts, add_deliveries, join_asked, waiting},
 };
 
 #[test]
@@ -143,25 +150,30 @@ fn reports_invalid_addresses_and_impossible_times() {
     }
 }
 
-#[test]
-fn counts_the_people_who_wait_for_a_confirmation_message() {
-    let mail = SmtpServer::scripted(|step, _| match step {
-        Step::Recipient => Action::Reply("450 4.2.1 later"),
-        _ => Action::Continue,
-    });
+/// Starts a server that asks people to confirm their address.
+fn asking_server(smtp: &str) -> TestCli {
     let sandbox = Sandbox::new();
     let mut command = sandbox.command();
     command.args([
         "--confirm-signups",
         "--mail-from=hello@steward.test",
         "--origin=https://steward.test",
-        &format!("--smtp={}", mail.url()),
+        &format!("--smtp={smtp}"),
     ]);
-    let cli = TestCli {
+    TestCli {
         server: Some(ServerProcess::start(command)),
         sandbox,
         database: None,
-    };
+    }
+}
+
+#[test]
+fn counts_the_people_who_wait_for_a_confirmation_message() {
+    let mail = SmtpServer::scripted(|step, _| match step {
+        Step::Recipient => Action::Reply("450 4.2.1 later"),
+        _ => Action::Continue,
+    });
+    let cli = asking_server(&mail.url());
     let server = cli.server.as_ref().expect("the program runs");
     for typed in ["ann@example.com", "bob@example.com", "cyd@example.com"] {
         assert_eq!(server.join(typed), "201");
@@ -182,4 +194,49 @@ fn counts_the_people_who_wait_for_a_confirmation_message() {
     let body = format!(r#"{{"email":"bob@example.com","code":"{code}"}}"#);
     server.request("POST", "/api/waitlist/confirm", &body);
     assert_eq!(waiting(), json!(1));
+}
+
+/// Nobody was asked yet, because the mail server cannot be reached.
+#[test]
+fn people_wait_for_a_mail_server_that_cannot_be_reached() {
+    let cli = asking_server("smtp://127.0.0.1:1");
+    let server = cli.server.as_ref().expect("the program runs");
+    assert_eq!(server.join("ann@example.com"), "201");
+    let confirmations = || cli.json(&["check"])["confirmations"].clone();
+    let expected = json!({ "last_24_hours": 0, "waiting": 1, "given_up": 0 });
+    wait_until("one person waits", || confirmations() == expected);
+}
+
+/// Ann's message was tried as often as any is. Bob's has one attempt left, and Cyd has confirmed by an old message.
+#[test]
+fn counts_the_people_whose_message_was_given_up() {
+    let cli = without_server();
+    let runtime = Runtime::new().expect("a runtime");
+    runtime.block_on(async {
+        let list = SledWaitlist::open(&cli.sandbox.path().join("data")).expect("a new list");
+        for typed in ["ann@example.com", "bob@example.com", "cyd@example.com"] {
+            join_asked(&list, typed, Duration::from_secs(60)).await;
+        }
+        let people = ["ann@example.com", "bob@example.com", "cyd@example.com"];
+        add_deliveries(&list, &people.map(|it| (it, DeliveryState::Waiting, None))).await;
+        let deferred = DeliveryStatus {
+            since: Some(SystemTime::now()),
+            ..DeliveryStatus::new(DeliveryState::Deferred)
+        };
+        for (number, attempts) in [(0, 20), (1, 19), (2, 20)] {
+            add_attempts(&list, waiting(number), attempts, &deferred).await;
+        }
+        let cyd = Email::parse("cyd@example.com").expect("an address");
+        let confirmed = (cyd, Fact::ConfirmedAt(SystemTime::now()));
+        list.add_facts(vec![confirmed]).await.expect("a response");
+    });
+    assert_eq!(
+        cli.stdout(&["check"]),
+        "3 on the list, no faults\n\
+         59 messages to confirm an address in the last 24 hours, 1 person waits for one\n\
+         1 person got none in 20 attempts: `landing messages confirmation` says why\n"
+    );
+    let confirmations = &cli.json(&["check"])["confirmations"];
+    let expected = json!({ "last_24_hours": 59, "waiting": 1, "given_up": 1 });
+    assert_eq!(confirmations, &expected);
 }
