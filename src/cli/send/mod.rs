@@ -72,14 +72,18 @@ pub(super) fn run(args: &SendArgs) -> anyhow::Result<()> {
     };
     let (smtp, host) = (&settings.smtp, settings.from.domain());
     let client = || SmtpClient::new(smtp, host, SmtpTimeouts::default());
+    let check_size = |max_position| {
+        let longest = writer.render(max_position, &writer.sample_url());
+        let checked = Template::check_size(&longest);
+        checked.map_err(|problem| anyhow!("{}: {problem}", args.file.display()))
+    };
     if let Some(to) = &args.recipients.test {
+        check_size(1)?;
         return test_copy::send(&writer, &client()?, to, &args.output);
     }
     identity::check(&list, &template, args.new_message)?;
     let plan = recipients::choose(&list, template.id(), key, &args.criteria(&list)?)?;
-    let longest = writer.render(plan.max_position(), &writer.sample_url());
-    Template::check_size(&longest)
-        .map_err(|problem| anyhow!("{}: {problem}", args.file.display()))?;
+    check_size(plan.max_position())?;
     if args.dry_run {
         return preview::print(&plan, &writer, &args.output);
     }

@@ -154,6 +154,11 @@ fn copy_goes_to_any_address_and_the_list_forgets_it() {
         assert!(!is_success && err.contains("refused: 550 5.1.1"), "{err}");
         let invalid = args("smtp://127.0.0.1:1", &["--test", "foo"]);
         cli.run(&invalid).code(2);
+        // Nor would the message go to the list.
+        cli.write("launch.md", MESSAGE.to_owned() + &"\n\nline".repeat(10_000));
+        let too_long = args("smtp://127.0.0.1:1", &["--test", "you@other.test"]);
+        let err = stderr(&cli.run(&too_long).code(1));
+        assert!(err.contains("Gmail cuts messages"), "{err}");
     }
 }
 
