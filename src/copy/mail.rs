@@ -15,7 +15,7 @@ subject: \"{code} is your code for {product}\"
 
 Enter this code where you signed up, or confirm your address with one click:
 
-[Confirm my address](<{link}>)
+[Confirm my address]({link})
 
 Then we'll email you when {product} is ready.
 ";

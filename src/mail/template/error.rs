@@ -96,9 +96,6 @@ pub enum TemplateProblem {
     /// A link has another scheme, or none.
     #[error("a link must begin with https:, http: or mailto:, and this one is {0:?}")]
     Link(String),
-    /// Blocks are nested too deeply.
-    #[error("lists and quotes are nested more than {0} levels deep")]
-    Nesting(usize),
 }
 
 impl TemplateProblem {

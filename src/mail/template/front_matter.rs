@@ -90,7 +90,7 @@ fn parse_subject(value: &str, line: usize) -> Result<String, TemplateError> {
         return Err(TemplateProblem::LongSubject(SUBJECT_MAX_CHARS).at(line));
     }
     placeholders::check(value).map_err(|problem| problem.at(line))?;
-    if placeholders::has_unsubscribe(value) {
+    if value.contains(placeholders::UNSUBSCRIBE) {
         return Err(TemplateProblem::LinkInSubject.at(line));
     }
     Ok(value.to_owned())

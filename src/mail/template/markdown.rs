@@ -1,56 +1,67 @@
-//! Parses the Markdown of a message (CommonMark), and rejects what an e-mail cannot have.
+//! Turns the Markdown of a message (CommonMark) into HTML, and rejects what an e-mail cannot have.
 
-use pulldown_cmark::{CowStr, Event, LinkType, Parser, Tag, TagEnd, TextMergeWithOffset};
+use html_escape::encode_text;
+use pulldown_cmark::{Event, LinkType, Parser, Tag, TagEnd, TextMergeWithOffset, html::push_html};
 
 use super::{
     error::{TemplateError, TemplateProblem},
-    placeholders::{self, Part, Placeholders, UNSUBSCRIBE},
+    placeholders::{self, UNSUBSCRIBE},
 };
-
-/// Maximum depth of nested lists, quotes and styles.
-const NESTING_MAX: usize = 16;
 
 /// The schemes that a link can have.
 const LINK_SCHEMES: [&str; 3] = ["https:", "http:", "mailto:"];
 
-/// Parses a message that begins in a line of its file. A `{unsubscribe}` in the text becomes a link.
-pub(super) fn parse(body: &str, first_line: usize) -> Result<Vec<Event<'static>>, TemplateError> {
-    let mut events = Vec::new();
-    let (mut depth, mut link_depth, mut code_depth) = (0, 0, 0);
-    for (event, range) in TextMergeWithOffset::new(Parser::new(body).into_offset_iter()) {
-        let line = first_line + body[..range.start].matches('\n').count();
-        check(&event, code_depth > 0).map_err(|problem| problem.at(line))?;
-        match &event {
-            Event::Start(tag) => {
-                depth += 1;
-                link_depth += usize::from(matches!(tag, Tag::Link { .. }));
-                code_depth += usize::from(matches!(tag, Tag::CodeBlock(_)));
-                if depth > NESTING_MAX {
-                    return Err(TemplateProblem::Nesting(NESTING_MAX).at(line));
-                }
-            }
-            Event::End(tag) => {
-                depth -= 1;
-                link_depth -= usize::from(matches!(tag, TagEnd::Link));
-                code_depth -= usize::from(matches!(tag, TagEnd::CodeBlock));
-            }
-            Event::Text(text) if link_depth == 0 && code_depth == 0 => {
-                push_text(&mut events, text);
-                continue;
-            }
-            // Code is shown as it is.
-            Event::Text(text) if code_depth > 0 => {
-                events.push(Event::Code(text.clone().into_static()));
-                continue;
-            }
-            _ => {}
-        }
-        events.push(event.into_static());
-    }
-    Ok(events)
+/// A message in HTML, with its placeholders.
+#[derive(Clone, Debug)]
+pub(super) struct HtmlBody {
+    pub(super) html: String,
+    /// Whether it has the unsubscribe link itself.
+    pub(super) has_unsubscribe_link: bool,
 }
 
-fn check(event: &Event<'_>, is_code: bool) -> Result<(), TemplateProblem> {
+/// Converts a message that begins in a line of its file. A `{unsubscribe}` in the text becomes a link.
+pub(super) fn to_html(body: &str, first_line: usize) -> Result<HtmlBody, TemplateError> {
+    let mut events = Vec::new();
+    let (mut is_in_link, mut is_in_code) = (false, false);
+    let (mut has_unsubscribe_link, mut is_empty) = (false, true);
+    for (event, range) in TextMergeWithOffset::new(Parser::new(body).into_offset_iter()) {
+        let line = first_line + body[..range.start].matches('\n').count();
+        check(&event, is_in_code).map_err(|problem| problem.at(line))?;
+        match &event {
+            Event::Start(Tag::CodeBlock(_)) => is_in_code = true,
+            Event::End(TagEnd::CodeBlock) => is_in_code = false,
+            Event::Start(Tag::Link { dest_url, .. }) => {
+                is_in_link = true;
+                has_unsubscribe_link |= **dest_url == *UNSUBSCRIBE;
+            }
+            Event::End(TagEnd::Link) => is_in_link = false,
+            _ => {}
+        }
+        is_empty &= !matches!(event, Event::Text(_) | Event::Code(_));
+        events.push(match event {
+            Event::Text(text) if text.contains(UNSUBSCRIBE) && !is_in_link && !is_in_code => {
+                has_unsubscribe_link = true;
+                let link = format!("<a href=\"{UNSUBSCRIBE}\">{UNSUBSCRIBE}</a>");
+                let html = encode_text(&text).replace(UNSUBSCRIBE, &link);
+                Event::InlineHtml(html.into())
+            }
+            event => event,
+        });
+    }
+    if is_empty {
+        return Err(TemplateProblem::Empty.at(first_line));
+    }
+    let mut html = String::new();
+    push_html(&mut html, events.into_iter());
+    Ok(HtmlBody {
+        html,
+        has_unsubscribe_link,
+    })
+}
+
+fn check(event: &Event<'_>, is_in_code: bool) -> Result<(), TemplateProblem> {
+    // As an entity, such as `&#1;`.
+    let is_hidden = |c: char| c.is_control() && !matches!(c, '\t' | '\n');
     match event {
         Event::Start(Tag::Image { .. }) => Err(TemplateProblem::Image),
         Event::Start(Tag::HtmlBlock) | Event::Html(_) | Event::InlineHtml(_) => {
@@ -64,7 +75,7 @@ fn check(event: &Event<'_>, is_code: bool) -> Result<(), TemplateProblem> {
             placeholders::check(dest_url)?;
             let is_unsubscribe = **dest_url == *UNSUBSCRIBE;
             // Another site must not get the token, and the footer would have no link.
-            if placeholders::has_unsubscribe(dest_url) && !is_unsubscribe {
+            if dest_url.contains(UNSUBSCRIBE) && !is_unsubscribe {
                 return Err(TemplateProblem::PartOfUrl);
             }
             let has_scheme = LINK_SCHEMES
@@ -76,59 +87,8 @@ fn check(event: &Event<'_>, is_code: bool) -> Result<(), TemplateProblem> {
                 Err(TemplateProblem::Link(dest_url.to_string()))
             }
         }
-        Event::Text(text) if !is_code => placeholders::check(text),
+        Event::Text(text) if text.contains(is_hidden) => Err(TemplateProblem::Control),
+        Event::Text(text) if !is_in_code => placeholders::check(text),
         _ => Ok(()),
-    }
-}
-
-/// Adds a text, whose `{unsubscribe}` become links.
-fn push_text(events: &mut Vec<Event<'static>>, text: &str) {
-    let mut pending = String::new();
-    for part in placeholders::split(text) {
-        match part {
-            Part::Text(text) => pending.push_str(text),
-            Part::Placeholder(UNSUBSCRIBE) => {
-                if !pending.is_empty() {
-                    events.push(Event::Text(std::mem::take(&mut pending).into()));
-                }
-                let url = CowStr::from(UNSUBSCRIBE);
-                events.push(Event::Start(Tag::Link {
-                    link_type: LinkType::Autolink,
-                    dest_url: url.clone(),
-                    title: "".into(),
-                    id: "".into(),
-                }));
-                events.push(Event::Text(url));
-                events.push(Event::End(TagEnd::Link));
-            }
-            Part::Placeholder(other) => pending.push_str(other),
-        }
-    }
-    if !pending.is_empty() {
-        events.push(Event::Text(pending.into()));
-    }
-}
-
-/// Returns whether an event begins an unsubscribe link.
-pub(super) fn has_unsubscribe_link(event: &Event<'_>) -> bool {
-    matches!(event, Event::Start(Tag::Link { dest_url, .. }) if **dest_url == *UNSUBSCRIBE)
-}
-
-/// Replaces the placeholders in an event.
-pub(super) fn fill<'a>(event: &'a Event<'static>, values: &Placeholders<'_>) -> Event<'a> {
-    match event {
-        Event::Text(text) => Event::Text(values.fill(text).into()),
-        Event::Start(Tag::Link {
-            link_type,
-            dest_url,
-            title,
-            id,
-        }) => Event::Start(Tag::Link {
-            link_type: *link_type,
-            dest_url: values.fill(dest_url).into(),
-            title: title.clone(),
-            id: id.clone(),
-        }),
-        event => event.clone(),
     }
 }

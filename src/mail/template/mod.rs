@@ -1,9 +1,10 @@
-//! A message in Markdown: what the owner writes, and what it becomes for one person.
+//! A message in Markdown: what the owner writes, and what it becomes for one person. Its text form is the Markdown itself, with
+//! its placeholders filled.
 //!
 //! - `front_matter`: the lines before the message: its subject and its id.
 //! - `placeholders`: the words in braces.
-//! - `markdown`: parses the message, and rejects what an e-mail cannot have.
-//! - `html`, `text`: the two forms of the message.
+//! - `markdown`: turns the message into HTML, and rejects what an e-mail cannot have.
+//! - `html`: the document around it.
 //! - `error`: the problem of a message, and its line.
 
 mod error;
@@ -11,18 +12,17 @@ mod front_matter;
 mod html;
 mod markdown;
 mod placeholders;
-mod text;
 
-use pulldown_cmark::Event;
 use ring::digest::{SHA256, digest};
 
-use crate::waitlist::MessageId;
+use crate::{copy, waitlist::MessageId};
 use front_matter::FrontMatter;
+use markdown::HtmlBody;
 
 pub use error::{TemplateError, TemplateProblem};
 pub use placeholders::{Footer, Placeholders};
 
-/// Maximum size of a message in Markdown, in bytes. No text that fits into [`HTML_MAX_BYTES`] is longer.
+/// Maximum size of a file, in bytes. Some programs cut longer messages.
 const TEMPLATE_MAX_BYTES: usize = 64 << 10;
 
 /// Maximum size of a message in HTML, in bytes. Gmail cuts messages after 102 KB, and the way out is at the end.
@@ -34,8 +34,9 @@ pub struct Template {
     id: MessageId,
     subject: String,
     text_digest: [u8; 32],
-    events: Vec<Event<'static>>,
-    has_unsubscribe_link: bool,
+    /// The Markdown.
+    text: String,
+    body: HtmlBody,
 }
 
 /// A message for one person.
@@ -43,7 +44,7 @@ pub struct Template {
 pub struct RenderedMessage {
     /// The subject.
     pub subject: String,
-    /// The message as plain text.
+    /// The message as plain text, which is Markdown.
     pub text: String,
     /// The message as a document in HTML.
     pub html: String,
@@ -72,31 +73,16 @@ impl Template {
             let line = body_line + body[..at].matches('\n').count();
             return Err(TemplateProblem::Control.at(line));
         }
-        let events = markdown::parse(body, body_line)?;
-        // As an entity, such as `&#1;`.
-        let is_hidden = |c: char| c.is_control() && !matches!(c, '\t' | '\n');
-        let has_hidden = |event: &Event<'_>| match event {
-            Event::Text(text) | Event::Code(text) => text.contains(is_hidden),
-            _ => false,
-        };
-        if events.iter().any(has_hidden) {
-            let at = body
-                .find("&#")
-                .or_else(|| body.find(is_hidden))
-                .unwrap_or(0);
-            return Err(TemplateProblem::Control.at(body_line + body[..at].matches('\n').count()));
-        }
-        let is_visible = |event: &Event<'_>| matches!(event, Event::Text(_) | Event::Code(_));
-        if !events.iter().any(is_visible) {
-            return Err(TemplateProblem::Empty.at(body_line));
-        }
-        let has_unsubscribe_link = events.iter().any(markdown::has_unsubscribe_link);
         Ok(Self {
             id,
             subject,
             text_digest: digest_text(body),
-            events,
-            has_unsubscribe_link,
+            text: body
+                .replace("\r\n", "\n")
+                .replace('\r', "\n")
+                .trim()
+                .to_owned(),
+            body: markdown::to_html(body, body_line)?,
         })
     }
 
@@ -131,17 +117,28 @@ impl Template {
     /// Returns the message for one person.
     pub fn render(&self, values: &Placeholders<'_>) -> RenderedMessage {
         let subject = values.fill(&self.subject);
-        let events: Vec<_> = self
-            .events
-            .iter()
-            .map(|event| markdown::fill(event, values))
-            .collect();
-        let link_in_footer = values.footer == Footer::Subscriber && !self.has_unsubscribe_link;
+        let HtmlBody {
+            html,
+            has_unsubscribe_link,
+        } = &self.body;
+        let link_in_footer = values.footer == Footer::Subscriber && !has_unsubscribe_link;
         RenderedMessage {
-            html: html::render(&subject, &events, values, link_in_footer),
-            text: text::render(&events, values, link_in_footer),
+            html: html::render(&subject, &values.fill_html(html), values, link_in_footer),
+            text: self.render_text(values, link_in_footer),
             subject,
         }
+    }
+
+    fn render_text(&self, values: &Placeholders<'_>, link_in_footer: bool) -> String {
+        let mut footer = vec![values.reason()];
+        footer.extend(values.postal_address.map(str::to_owned));
+        if link_in_footer {
+            let label = copy::mail::UNSUBSCRIBE;
+            footer.push(format!("{label}: {}", values.unsubscribe));
+        }
+        let text = values.fill(&self.text);
+        // The mark before a signature, which many programs show in grey (RFC 3676, section 4.3).
+        format!("{text}\n\n-- \n{}\n", footer.join("\n"))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The placeholders of a message: words in braces, such as `{product}`.
 
-use std::borrow::Cow;
+use html_escape::encode_quoted_attribute;
 
 use super::error::TemplateProblem;
 use crate::copy;
@@ -47,71 +47,48 @@ impl Placeholders<'_> {
 
     /// Replaces the placeholders in a text.
     pub(super) fn fill(&self, text: &str) -> String {
-        let mut filled = String::with_capacity(text.len());
-        for part in split(text) {
-            match part {
-                Part::Text(text) => filled.push_str(text),
-                Part::Placeholder(placeholder) => filled.push_str(&self.value(placeholder)),
-            }
+        let mut filled = text.to_owned();
+        for (placeholder, value) in self.values() {
+            filled = filled.replace(placeholder, &value);
         }
         filled
     }
 
-    fn value(&self, placeholder: &str) -> Cow<'_, str> {
-        match placeholder {
-            "{product}" => self.product.into(),
-            "{position}" => self.position.to_string().into(),
-            _ => self.unsubscribe.into(),
+    /// Replaces the placeholders in HTML, also in its URLs, whose braces are encoded.
+    pub(super) fn fill_html(&self, html: &str) -> String {
+        let mut filled = html.to_owned();
+        for (placeholder, value) in self.values() {
+            let value = encode_quoted_attribute(&value);
+            let in_url = placeholder.replace('{', "%7B").replace('}', "%7D");
+            filled = filled.replace(placeholder, &value);
+            filled = filled.replace(&in_url, &value);
         }
+        filled
     }
-}
 
-/// A part of a text.
-pub(super) enum Part<'a> {
-    Text(&'a str),
-    Placeholder(&'static str),
+    /// Returns the placeholders with their values. The name of the product comes last, so nothing in it is replaced.
+    fn values(&self) -> [(&'static str, String); 3] {
+        [
+            ("{position}", self.position.to_string()),
+            (UNSUBSCRIBE, self.unsubscribe.to_owned()),
+            ("{product}", self.product.to_owned()),
+        ]
+    }
 }
 
 /// Checks that each `{` of a text begins a placeholder. So no message begins with "Dear {Name}".
 pub(super) fn check(text: &str) -> Result<(), TemplateProblem> {
-    for part in split(text) {
-        if let Part::Text(text) = part
-            && let Some((_, after)) = text.split_once('{')
-        {
-            let found = match after.split_once('}') {
-                Some((name, _)) => format!("{{{name}}}"),
-                None => "{".to_owned(),
-            };
-            let known = PLACEHOLDERS.join(", ");
-            return Err(TemplateProblem::UnknownPlaceholder { found, known });
+    for (at, _) in text.match_indices('{') {
+        let rest = &text[at..];
+        if PLACEHOLDERS.iter().any(|it| rest.starts_with(it)) {
+            continue;
         }
+        let found = match rest[1..].split_once('}') {
+            Some((name, _)) if !name.contains('{') => format!("{{{name}}}"),
+            _ => "{".to_owned(),
+        };
+        let known = PLACEHOLDERS.join(", ");
+        return Err(TemplateProblem::UnknownPlaceholder { found, known });
     }
     Ok(())
-}
-
-/// Returns whether a text has the placeholder of the unsubscribe link.
-pub(super) fn has_unsubscribe(text: &str) -> bool {
-    split(text).any(|part| matches!(part, Part::Placeholder(UNSUBSCRIBE)))
-}
-
-/// Splits a text into its placeholders, and the texts between them.
-pub(super) fn split(text: &str) -> impl Iterator<Item = Part<'_>> {
-    let find = |text: &str| {
-        let found = PLACEHOLDERS.into_iter();
-        found.filter_map(|it| Some((text.find(it)?, it))).min()
-    };
-    let mut rest = text;
-    std::iter::from_fn(move || match find(rest) {
-        _ if rest.is_empty() => None,
-        Some((0, placeholder)) => {
-            rest = &rest[placeholder.len()..];
-            Some(Part::Placeholder(placeholder))
-        }
-        Some((at, _)) => {
-            let before;
-            (before, rest) = rest.split_at(at);
-            Some(Part::Text(before))
-        }
-        None => Some(Part::Text(std::mem::take(&mut rest))),
-    })
 }

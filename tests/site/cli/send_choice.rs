@@ -208,7 +208,7 @@ fn message_that_gmail_would_cut_is_not_sent() {
     let server = SmtpServer::start();
     cli.write(
         "launch.md",
-        format!("---\nsubject: Hi\n---\n{}", "a\n\n".repeat(5_000)),
+        format!("---\nsubject: Hi\n---\n{}", "a\n\n".repeat(15_000)),
     );
     let error = stderr(&cli.run(&args(&server.url(), &["--all"])).failure());
     assert!(
