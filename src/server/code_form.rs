@@ -126,7 +126,7 @@ pub(super) async fn confirm_by_code(
     let outcome = confirmation.confirm_by_code(&email, &code).await;
     match outcome.map_err(RequestError::Unavailable)? {
         ConfirmOutcome::Confirmed => Ok(()),
-        // One error, so that nobody can find out who is on the list.
+        // Also if nobody with this address was asked: whoever types a code learns only that it does not count.
         ConfirmOutcome::Wrong => Err(RequestError::WrongCode),
         ConfirmOutcome::Locked => Err(RequestError::CodeLocked),
     }
