@@ -76,7 +76,9 @@ mod watched_assets;
 use std::{ops::Deref, sync::Arc, time::Duration};
 
 use axum::http::HeaderMap;
-use tokio::{net::TcpListener, time::timeout};
+use futures_util::future::OptionFuture;
+use tokio::{net::TcpListener, time::sleep};
+use tokio_util::task::AbortOnDropHandle;
 
 pub use client::{ClientKey, TrustedProxies};
 pub use confirmation::{
@@ -180,20 +182,35 @@ impl AppStateInner {
     }
 }
 
-/// Serves until `stop` resolves, then lets the open requests finish. Cuts them off after
+/// Serves until `stop` resolves, then lets the open requests and the message under way finish. Cuts them off after
 /// [`Config::shutdown_grace`], or when `stop` resolves a second time.
-pub async fn serve(listener: TcpListener, state: AppState, stop: impl AsyncFnMut()) {
-    let page_refresh = tokio::spawn(page_cache::keep_fresh(state.clone()));
+pub async fn serve(listener: TcpListener, state: AppState, mut stop: impl AsyncFnMut()) {
+    let _page_refresh = AbortOnDropHandle::new(tokio::spawn(page_cache::keep_fresh(state.clone())));
     let messages = state.confirmation.clone().map(|confirmation| {
         let state = state.clone();
-        tokio::spawn(async move { confirmation.run(state.shutdown.started()).await })
+        let messages = async move { confirmation.run(state.shutdown.started()).await };
+        // If it is aborted, the message under way is unknown, and is sent again after the next start.
+        AbortOnDropHandle::new(tokio::spawn(messages))
     });
-    connections::serve(listener, &state, stop).await;
-    page_refresh.abort();
-    if let Some(mut messages) = messages
-        && timeout(state.shutdown_grace, &mut messages).await.is_err()
-    {
-        // The message under way is unknown, and is sent again after the next start.
-        messages.abort();
+    let everything = async {
+        tokio::join!(
+            connections::serve(listener, &state),
+            OptionFuture::from(messages)
+        )
+    };
+    let grace_is_over = async {
+        stop().await;
+        state.shutdown.start();
+        tokio::select! {
+            () = sleep(state.shutdown_grace) => {}
+            () = stop() => {}
+        }
+    };
+    tokio::select! {
+        biased;
+        _ = everything => {}
+        () = grace_is_over => tracing::warn!(
+            "some requests or messages took too long and were cut off; raise --shutdown-grace"
+        ),
     }
 }

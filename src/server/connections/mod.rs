@@ -54,23 +54,17 @@ use idle_timeout::IdleTimeoutStream;
 
 pub use socket::{bind, listen, take_address};
 
-/// Serves until `stop` resolves, then lets the open requests finish. Cuts them off after the shutdown grace, or
-/// when `stop` resolves a second time.
-pub(super) async fn serve(listener: TcpListener, state: &AppState, stop: impl AsyncFnMut()) {
+/// Serves until the shutdown starts, then lets the open requests finish.
+pub(super) async fn serve(listener: TcpListener, state: &AppState) {
     let limit = ConnectionLimit::new(state.max_connections);
     tokio::select! {
-        () = accept_and_finish(listener, state, &limit, stop) => {}
+        () = accept_and_finish(listener, state, &limit) => {}
         // Until the end: requests may wait for places when the server is stopped.
         () = limit.keep_making_room() => {}
     }
 }
 
-async fn accept_and_finish(
-    listener: TcpListener,
-    state: &AppState,
-    limit: &ConnectionLimit,
-    mut stop: impl AsyncFnMut(),
-) {
+async fn accept_and_finish(listener: TcpListener, state: &AppState, limit: &ConnectionLimit) {
     let router = router(state.clone());
     let connections = TaskTracker::new();
     let spawn = |accepted: AcceptedConnection| {
@@ -83,32 +77,23 @@ async fn accept_and_finish(
     };
     tokio::select! {
         () = accept_loop => {}
-        () = stop() => {}
+        () = state.shutdown.started() => {}
     }
-    state.shutdown.start();
-    let finish = async {
-        // Unless the service manager keeps the socket, closing it resets the connections that wait in its queue.
-        let accept_queued = async {
-            for _ in 0..LISTEN_BACKLOG {
-                spawn(limit.accept_queued(&listener, state).await?);
-            }
-            Some(())
-        };
-        // At the limit of connections, idle ones are closed first, and closing one takes up to `LINGER_TIMEOUT`.
-        let _ = timeout(LINGER_TIMEOUT + SHUTDOWN_READ_TIMEOUT, accept_queued).await;
-        drop(listener);
-        connections.close();
-        if !connections.is_empty() {
-            tracing::info!("shutting down: waiting for the open requests");
-            connections.wait().await;
+    // Unless the service manager keeps the socket, closing it resets the connections that wait in its queue.
+    let accept_queued = async {
+        for _ in 0..LISTEN_BACKLOG {
+            spawn(limit.accept_queued(&listener, state).await?);
         }
+        Some(())
     };
-    tokio::select! {
-        () = finish => return,
-        () = sleep(state.shutdown_grace) => {}
-        () = stop() => {}
+    // At the limit of connections, idle ones are closed first, and closing one takes up to `LINGER_TIMEOUT`.
+    let _ = timeout(LINGER_TIMEOUT + SHUTDOWN_READ_TIMEOUT, accept_queued).await;
+    drop(listener);
+    connections.close();
+    if !connections.is_empty() {
+        tracing::info!("shutting down: waiting for the open requests");
+        connections.wait().await;
     }
-    tracing::warn!("some requests took too long and were cut off; raise --shutdown-grace");
 }
 
 /// Serves a connection once it has a place.
