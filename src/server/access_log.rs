@@ -6,7 +6,9 @@ use std::time::Instant;
 use axum::{
     extract::{MatchedPath, Request},
     http::Method,
+    response::Response,
 };
+use hyper::body::Body;
 
 use super::health::{HEALTHZ_PATH, READYZ_PATH};
 
@@ -16,9 +18,9 @@ pub(super) struct AccessLogEntry {
     method: &'static str,
     /// The pattern in the router, not the path: a path or a query could contain an address.
     route: Option<MatchedPath>,
-    pub(super) status: u16,
+    status: u16,
     /// Size of the response body.
-    pub(super) bytes: u64,
+    bytes: u64,
 }
 
 impl AccessLogEntry {
@@ -40,6 +42,15 @@ impl AccessLogEntry {
             status: CLIENT_CLOSED_REQUEST,
             bytes: 0,
         }
+    }
+
+    /// Notes the response.
+    pub(super) fn record(&mut self, response: &Response) {
+        self.status = response.status().as_u16();
+        // axum drops the body of a response to a HEAD afterwards.
+        let size = response.body().size_hint().exact();
+        let size = size.filter(|_| self.method != method_name(&Method::HEAD));
+        self.bytes = size.unwrap_or_default();
     }
 
     fn route(&self) -> &str {

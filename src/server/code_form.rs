@@ -14,11 +14,12 @@ use serde::Deserialize;
 
 use super::{
     AppState, RequestError,
+    body::{read_arrived_form, read_form},
     confirmation::ConfirmOutcome,
     error::with_no_store,
-    form::{read_arrived, read_form},
     page_cache::render_with_form,
     person_links::respond_with_link_page,
+    preconditions::Preconditions,
     rate_limit::LimitedAction,
     sign_up::admit,
 };
@@ -55,15 +56,16 @@ pub(super) async fn confirm_by_form(State(state): State<AppState>, request: Requ
         Some("listed") => islands::CODE_ASKED,
         _ => islands::CODE_SENT,
     };
-    if let Err(error) = admit(&state, LimitedAction::Code, &parts) {
+    let admitted = admit(&state, LimitedAction::Code, &parts);
+    if let Err(error) = admitted.and_then(|_| Preconditions::of(&headers).check(None)) {
         // The form needs the address again.
-        let typed = read_arrived::<CodeForm>(parts, body).await;
+        let typed = read_arrived_form::<CodeForm>(parts, body).await;
         let email = typed.map(|form| form.email).unwrap_or_default();
         let cache = &state.page_cache;
         let page = cache.respond_with_failure(FormStep::Code, &email, error.status(), &headers);
         return with_no_store(page, error.retry_after());
     }
-    let (error, form) = match read_form::<CodeForm>(&state, parts, body).await {
+    let (error, form) = match read_form::<CodeForm>(&state.shutdown, parts, body).await {
         Ok(CodeForm { email, code }) => {
             let Err(error) = confirm_by_code(&state, &email, &code).await else {
                 let page = LinkPage::Confirmed;
@@ -123,8 +125,7 @@ pub(super) async fn confirm_by_code(
     let confirmation = confirmation.ok_or(RequestError::NotFound)?;
     let email = Email::parse(email).map_err(RequestError::InvalidEmail)?;
     let code = read_code(code).ok_or(RequestError::MalformedCode)?;
-    let outcome = confirmation.confirm_by_code(&email, &code).await;
-    match outcome.map_err(RequestError::Unavailable)? {
+    match confirmation.confirm_by_code(&email, &code).await? {
         ConfirmOutcome::Confirmed => Ok(()),
         // Also if nobody with this address was asked: whoever types a code learns only that it does not count.
         ConfirmOutcome::Wrong => Err(RequestError::WrongCode),

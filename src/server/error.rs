@@ -31,8 +31,8 @@ use crate::{
 pub enum RequestError {
     /// 400: the body is not the expected JSON or form; the reason.
     MalformedBody(String),
-    /// 400: the request does not have exactly one `Host` header.
-    MalformedRequest,
+    /// 400: the request does not name exactly one valid host.
+    InvalidHost,
     /// 400: the address is invalid.
     InvalidEmail(InvalidEmail),
     /// 400: the text does not contain one code.
@@ -49,6 +49,8 @@ pub enum RequestError {
     Timeout,
     /// 409: the address is already on the list.
     AlreadyListed,
+    /// 412: a precondition such as `If-None-Match: *` does not hold.
+    PreconditionFailed,
     /// 413: the body is larger than [`BODY_MAX_BYTES`].
     BodyTooLarge,
     /// 414: the path and query are longer than [`URL_MAX_BYTES`].
@@ -65,6 +67,8 @@ pub enum RequestError {
     Unavailable(StoreError),
     /// 503: the connection was too slow while the server had no room for others.
     Overloaded,
+    /// 501: no resource has this method.
+    UnknownMethod,
     /// 505: HTTP/2 from a client that is not a trusted proxy.
     Http2NotAllowed,
     /// 500: a fault of the server; the details for the log.
@@ -78,7 +82,7 @@ impl RequestError {
     pub fn status(&self) -> StatusCode {
         match self {
             Self::MalformedBody(_)
-            | Self::MalformedRequest
+            | Self::InvalidHost
             | Self::InvalidEmail(_)
             | Self::MalformedCode
             | Self::WrongCode => StatusCode::BAD_REQUEST,
@@ -87,6 +91,7 @@ impl RequestError {
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::Timeout => StatusCode::REQUEST_TIMEOUT,
             Self::AlreadyListed => StatusCode::CONFLICT,
+            Self::PreconditionFailed => StatusCode::PRECONDITION_FAILED,
             Self::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::UrlTooLong => StatusCode::URI_TOO_LONG,
             Self::NotJson => StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -94,6 +99,7 @@ impl RequestError {
             Self::HeadersTooLarge => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             Self::RateLimited(_) => StatusCode::TOO_MANY_REQUESTS,
             Self::Unavailable(_) | Self::Overloaded => StatusCode::SERVICE_UNAVAILABLE,
+            Self::UnknownMethod => StatusCode::NOT_IMPLEMENTED,
             Self::Http2NotAllowed => StatusCode::HTTP_VERSION_NOT_SUPPORTED,
             Self::Internal(_) | Self::Panicked => StatusCode::INTERNAL_SERVER_ERROR,
         }
@@ -104,7 +110,7 @@ impl RequestError {
     fn public_message(&self) -> String {
         match self {
             Self::MalformedBody(reason) => format!("Send JSON such as {EXAMPLE_BODY}: {reason}."),
-            Self::MalformedRequest => "Send exactly one Host header.".into(),
+            Self::InvalidHost => "Send exactly one valid Host header.".into(),
             Self::InvalidEmail(reason) => format!("Please enter a valid email address: {reason}."),
             Self::MalformedCode => format!("{}.", copy::islands::MALFORMED_CODE),
             Self::WrongCode => {
@@ -117,6 +123,7 @@ impl RequestError {
             Self::MethodNotAllowed => "Use one of the methods in the Allow header.".into(),
             Self::Timeout => "The request took too long to arrive. Send it again.".into(),
             Self::AlreadyListed => "Email already on waitlist.".into(),
+            Self::PreconditionFailed => "Send no If-Match or If-None-Match header.".into(),
             Self::BodyTooLarge => format!("Send at most {BODY_MAX_BYTES} bytes."),
             Self::UrlTooLong => {
                 format!("Use a URL of at most {URL_MAX_BYTES} bytes.")
@@ -134,6 +141,7 @@ impl RequestError {
             Self::NotJson => format!("Send {EXAMPLE_BODY} with Content-Type: application/json."),
             Self::Unavailable(_) => "The waitlist can't be reached. Try again in a moment.".into(),
             Self::Overloaded => "Too many connections are open. Try again in a moment.".into(),
+            Self::UnknownMethod => "Use GET, HEAD or POST.".into(),
             Self::Http2NotAllowed => {
                 "Use HTTP/1.1. HTTP/2 is only for the proxies in --trusted-proxies.".into()
             }
@@ -165,6 +173,12 @@ const EXAMPLE_BODY: &str = r#"{"email": "you@company.com"}"#;
 /// Rounds up, so that a client that waits this long is not rejected again.
 fn whole_seconds(wait: Duration) -> u64 {
     wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
+}
+
+impl From<StoreError> for RequestError {
+    fn from(error: StoreError) -> Self {
+        Self::Unavailable(error)
+    }
 }
 
 impl From<RequestError> for ErrorBody {

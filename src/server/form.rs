@@ -1,20 +1,18 @@
 //! The sign-up form without JavaScript, which the browser posts to `/`.
 
 use axum::{
-    body::{Body, Bytes, to_bytes},
-    extract::{FromRequest, Request, State},
-    http::{StatusCode, request::Parts},
+    extract::{Request, State},
+    http::StatusCode,
     response::{IntoResponse, Redirect, Response},
 };
-use futures_util::FutureExt;
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::Deserialize;
 
 use super::{
     AppState, RequestError,
-    api::read_body,
+    body::{read_arrived_form, read_form},
     error::with_no_store,
-    limits::BODY_MAX_BYTES,
     page_cache::{JOINED_PARAMETER, render_with_form},
+    preconditions::Preconditions,
     rate_limit::LimitedAction,
     sign_up::{SignUp, Visitor, admit, sign_up},
     source_parameter::SourceParameter,
@@ -81,16 +79,21 @@ struct FormFailure {
 /// Reads the form and signs its sender up.
 async fn process_form(state: &AppState, request: Request) -> Result<FormSuccess, FormFailure> {
     let (parts, body) = request.into_parts();
-    let client = match admit(state, LimitedAction::SignUp, &parts) {
+    let admitted = admit(state, LimitedAction::SignUp, &parts).and_then(|client| {
+        let etag = state.page_cache.etag(&parts.headers);
+        Preconditions::of(&parts.headers).check(etag.as_ref())?;
+        Ok(client)
+    });
+    let client = match admitted {
         Ok(client) => client,
         Err(error) => {
-            let typed = read_arrived::<SignUpForm>(parts, body).await;
+            let typed = read_arrived_form::<SignUpForm>(parts, body).await;
             let typed = typed.map(|form| form.email).unwrap_or_default();
             return Err(FormFailure { error, typed });
         }
     };
     let parameter = SourceParameter::from_referer(state, &parts);
-    let form = read_form::<SignUpForm>(state, parts, body).await;
+    let form = read_form::<SignUpForm>(&state.shutdown, parts, body).await;
     let SignUpForm { email, topic } = form.map_err(|error| FormFailure {
         error,
         typed: String::new(),
@@ -117,31 +120,6 @@ async fn process_form(state: &AppState, request: Request) -> Result<FormSuccess,
             typed: email,
         }),
     }
-}
-
-/// Reads a form.
-///
-/// # Errors
-/// [`RequestError::MalformedBody`], and the errors of [`read_body`].
-pub(super) async fn read_form<F: DeserializeOwned>(
-    state: &AppState,
-    parts: Parts,
-    body: Body,
-) -> Result<F, RequestError> {
-    parse_form(parts, read_body(state, body).await?).await
-}
-
-/// Reads the form of a client that is rejected anyway, so that its page keeps what was typed: only if all of it has arrived.
-pub(super) async fn read_arrived<F: DeserializeOwned>(parts: Parts, body: Body) -> Option<F> {
-    let body = to_bytes(body, BODY_MAX_BYTES).now_or_never()?;
-    parse_form(parts, body.ok()?).await.ok()
-}
-
-async fn parse_form<F: DeserializeOwned>(parts: Parts, body: Bytes) -> Result<F, RequestError> {
-    let request = Request::from_parts(parts, body.into());
-    let form = axum::Form::<F>::from_request(request, &()).await;
-    form.map(|axum::Form(form)| form)
-        .map_err(|rejection| RequestError::MalformedBody(rejection.to_string()))
 }
 
 /// The fields of the form, as browsers send them.

@@ -1,21 +1,23 @@
 //! The middleware around all routes: validates the request, catches panics, adds the security headers and
 //! writes the access log.
 
-use std::panic::AssertUnwindSafe;
+use std::{panic::AssertUnwindSafe, time::SystemTime};
 
 use axum::{
     extract::{Request, State},
-    http::{Version, header},
+    http::{HeaderValue, Method, header},
     middleware::Next,
     response::{IntoResponse, Response},
 };
 use futures_util::FutureExt;
-use hyper::body::Body;
+use jiff::{Timestamp, fmt::rfc2822::DateTimePrinter};
 
 use super::{
     AppState, RequestError,
     access_log::AccessLogEntry,
+    host,
     limits::{HEADER_FIELDS_MAX, HEADERS_MAX_BYTES, URL_MAX_BYTES},
+    preconditions::Preconditions,
 };
 
 /// Handles a request. If the handler panics, responds with 500.
@@ -25,6 +27,7 @@ pub(super) async fn handle(
     next: Next,
 ) -> Response {
     let entry = AccessLogEntry::for_request(&request);
+    let preconditions = Preconditions::of_safe(&request);
     let response = match validate(&request) {
         Err(error) => error.into_response(),
         Ok(()) => {
@@ -33,6 +36,10 @@ pub(super) async fn handle(
                 .await
                 .unwrap_or_else(|_| RequestError::Panicked.into_response())
         }
+    };
+    let response = match preconditions {
+        Some(preconditions) => preconditions.apply(response),
+        None => response,
     };
     finalize(&state, entry, response)
 }
@@ -43,11 +50,11 @@ pub(super) fn error_response(state: &AppState, error: RequestError) -> Response 
     finalize(state, entry, error.into_response())
 }
 
-/// Checks the size of the URL and the headers, and the `Host` header.
+/// Checks the size of the URL and the headers, the host and the method.
 ///
 /// # Errors
-/// [`RequestError::HeadersTooLarge`], [`RequestError::UrlTooLong`], and [`RequestError::MalformedRequest`] if the
-/// request does not have exactly one `Host` header.
+/// [`RequestError::HeadersTooLarge`], [`RequestError::UrlTooLong`], [`RequestError::InvalidHost`] and
+/// [`RequestError::UnknownMethod`].
 fn validate(request: &Request) -> Result<(), RequestError> {
     let headers = request.headers();
     let url = request.uri().path_and_query();
@@ -61,24 +68,45 @@ fn validate(request: &Request) -> Result<(), RequestError> {
     if url.is_some_and(|url| url.as_str().len() > URL_MAX_BYTES) {
         return Err(RequestError::UrlTooLong);
     }
-    // RFC 9112, 3.2: with two hosts, a proxy could route the request by one and this server by the other.
-    let hosts = headers.get_all(header::HOST).iter().count();
-    if request.version() == Version::HTTP_11 && hosts != 1 {
-        return Err(RequestError::MalformedRequest);
+    host::check(request)?;
+    match is_known(request.method()) {
+        true => Ok(()),
+        false => Err(RequestError::UnknownMethod),
     }
-    Ok(())
 }
 
-/// Adds the security headers to a response, and its status and size to the log entry.
+/// Returns whether RFC 9110 or RFC 5789 has a method. Routes respond to those that they do not have with 405.
+fn is_known(method: &Method) -> bool {
+    [
+        Method::GET,
+        Method::HEAD,
+        Method::POST,
+        Method::PUT,
+        Method::PATCH,
+        Method::DELETE,
+        Method::OPTIONS,
+        Method::TRACE,
+        Method::CONNECT,
+    ]
+    .contains(method)
+}
+
+/// Adds the date and the security headers to a response, and its status and size to the log entry.
 fn finalize(state: &AppState, mut entry: AccessLogEntry, mut response: Response) -> Response {
     let headers = response.headers_mut();
+    // hyper keeps the date until the second is over by the clock, so for an hour if the clock was set back by an hour.
+    if let Ok(now) = Timestamp::try_from(SystemTime::now())
+        && let Ok(date) = DateTimePrinter::new().timestamp_to_rfc9110_string(&now)
+        && let Ok(date) = HeaderValue::try_from(date)
+    {
+        headers.insert(header::DATE, date);
+    }
     for (name, value) in &state.security_headers {
         // A page may be stricter.
         if !headers.contains_key(name) {
             headers.insert(name, value.clone());
         }
     }
-    entry.status = response.status().as_u16();
-    entry.bytes = response.body().size_hint().exact().unwrap_or_default();
+    entry.record(&response);
     response
 }

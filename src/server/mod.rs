@@ -5,7 +5,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `connections` | accepts connections, limits and times them, closes them, shuts down |
-//! | `middleware` | checks every request, adds headers to every response, catches panics |
+//! | `middleware` | checks every request, adds headers to every response, responds with 304, catches panics |
 //! | `router` | the table of routes |
 //!
 //! These modules handle the routes:
@@ -29,13 +29,16 @@
 //! | `confirmation` | asking people to confirm their address |
 //! | `list_key` | the key of the list, for links and codes |
 //! | `source_parameter` | where a visitor comes from: `?ref=hn` in the URL of the page |
+//! | `body` | reads the bodies of requests |
+//! | `preconditions` | `If-Match` and `If-None-Match` |
+//! | `host` | whether a request names one valid host |
 //! | `rate_limit` | the number of sign-ups and of codes per client |
 //! | `client` | the client of a request, also behind trusted proxies |
 //! | `error` | every error: its status, public message, `Retry-After` and log line |
 //! | `call` | what a server function shares with its caller |
 //! | `shutdown` | whether the server shuts down |
 //! | `limits` | every size, number and timeout that the owner cannot configure |
-//! | `resource` | responses from memory: encodings, `ETag`, 304, `Cache-Control` |
+//! | `resource` | responses from memory: encodings, `ETag`, `Cache-Control` |
 //! | `site_files` | the texts and the files of the site |
 //! | `assets` | the files, which are compiled into the program |
 //! | `watched_assets` | the files while `cargo leptos watch` runs |
@@ -46,6 +49,7 @@
 mod access_log;
 mod api;
 mod assets;
+mod body;
 mod call;
 mod client;
 mod code_form;
@@ -56,11 +60,13 @@ mod evicted;
 mod form;
 mod functions;
 mod health;
+mod host;
 mod limits;
 mod list_key;
 mod middleware;
 mod page_cache;
 mod person_links;
+mod preconditions;
 mod rate_limit;
 mod resource;
 mod router;

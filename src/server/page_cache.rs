@@ -101,6 +101,11 @@ impl PageCache {
         Resource::new(&HTML_CONTENT_TYPE, NO_STORE, body).respond(status, request)
     }
 
+    /// Returns the `ETag` of the landing page in the encoding that a client accepts.
+    pub(super) fn etag(&self, request: &HeaderMap) -> Option<HeaderValue> {
+        self.landing().plain.etag(request).cloned()
+    }
+
     fn landing(&self) -> Arc<CachedLanding> {
         Arc::clone(&self.landing.read().unwrap_or_else(PoisonError::into_inner))
     }

@@ -8,19 +8,20 @@
 
 use std::{
     collections::HashMap,
+    convert::Infallible,
     sync::{Mutex, PoisonError},
 };
 
 use axum::{
-    extract::{Path, Request, State},
-    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
+    extract::{FromRequestParts, Path, Request, State},
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header, request::Parts},
     response::Response,
 };
 
 use super::{
-    AppState, RequestError,
-    api::read_body,
+    AppState, RequestError, body,
     error::with_no_store,
+    preconditions::Preconditions,
     rate_limit::LimitedAction,
     resource::{Compression, EncodedBody, HTML_CONTENT_TYPE, NO_STORE, Resource},
     sign_up::limit,
@@ -35,10 +36,22 @@ use crate::{
 #[derive(Default)]
 pub(super) struct LinkPages(Mutex<HashMap<LinkPage, Resource>>);
 
+/// The token of a link. A mail program may have damaged the link so that its path is not UTF-8: that is a wrong token too.
+pub(super) struct Token(String);
+
+impl<S: Send + Sync> FromRequestParts<S> for Token {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Infallible> {
+        let token = Path::<String>::from_request_parts(parts, state).await;
+        Ok(Self(token.map(|Path(token)| token).unwrap_or_default()))
+    }
+}
+
 /// `GET /confirm/{token}`: asks, unless there is nothing to confirm.
 pub(super) async fn ask_to_confirm(
     State(state): State<AppState>,
-    Path(token): Path<String>,
+    Token(token): Token,
     headers: HeaderMap,
 ) -> Response {
     let question = question(&state, TokenPurpose::Confirm, &token).await;
@@ -48,7 +61,7 @@ pub(super) async fn ask_to_confirm(
 /// `GET /unsubscribe/{token}`: asks, unless the person has left.
 pub(super) async fn ask_to_unsubscribe(
     State(state): State<AppState>,
-    Path(token): Path<String>,
+    Token(token): Token,
     headers: HeaderMap,
 ) -> Response {
     let question = question(&state, TokenPurpose::Unsubscribe, &token).await;
@@ -60,7 +73,7 @@ async fn question(
     state: &AppState,
     purpose: TokenPurpose,
     token: &str,
-) -> Result<(LinkPage, Option<Recipient>), StoreError> {
+) -> Result<(LinkPage, Option<Recipient>), RequestError> {
     let Some(email) = find_person(state, purpose, token).await? else {
         let page = match purpose {
             TokenPurpose::Confirm => LinkPage::WrongConfirmLink,
@@ -89,23 +102,24 @@ async fn question(
 /// `POST /confirm/{token}`: confirms.
 pub(super) async fn confirm(
     State(state): State<AppState>,
-    Path(token): Path<String>,
+    Token(token): Token,
     request: Request,
 ) -> Response {
-    let (parts, body) = request.into_parts();
+    let (parts, content) = request.into_parts();
     if let Err(error) = limit(&state, LimitedAction::Code, &parts) {
         return respond_with_error(&state, LinkPage::ConfirmFailed, &error, &parts.headers);
     }
     // It is read, so that the connection can be used again.
-    let _ = read_body(&state, body).await;
+    let _ = body::read(&state.shutdown, content).await;
     let confirmed = async {
         let person = find_person(&state, TokenPurpose::Confirm, &token).await?;
-        let page = match person.zip(state.confirmation.as_ref()) {
-            None => LinkPage::WrongConfirmLink,
-            Some((email, confirmation)) => match confirmation.confirm(email).await? {
-                true => LinkPage::Confirmed,
-                false => LinkPage::NotListed,
-            },
+        let Some((email, confirmation)) = person.zip(state.confirmation.as_ref()) else {
+            return Ok((LinkPage::WrongConfirmLink, None));
+        };
+        Preconditions::of(&parts.headers).check(None)?;
+        let page = match confirmation.confirm(email).await? {
+            true => LinkPage::Confirmed,
+            false => LinkPage::NotListed,
         };
         Ok((page, None))
     };
@@ -116,21 +130,20 @@ pub(super) async fn confirm(
 /// `POST /unsubscribe/{token}`: takes the person off the list.
 pub(super) async fn unsubscribe(
     State(state): State<AppState>,
-    Path(token): Path<String>,
+    Token(token): Token,
     request: Request,
 ) -> Response {
-    let (parts, body) = request.into_parts();
+    let (parts, content) = request.into_parts();
     // It is read, so that the connection can be used again. If it is too long or breaks off, the person leaves all the
     // same.
-    let _ = read_body(&state, body).await;
+    let _ = body::read(&state.shutdown, content).await;
     let left = async {
-        match find_person(&state, TokenPurpose::Unsubscribe, &token).await? {
-            None => Ok((LinkPage::WrongUnsubscribeLink, None)),
-            Some(email) => {
-                leave(&*state.list, email).await?;
-                Ok((LinkPage::Unsubscribed, None))
-            }
-        }
+        let Some(email) = find_person(&state, TokenPurpose::Unsubscribe, &token).await? else {
+            return Ok((LinkPage::WrongUnsubscribeLink, None));
+        };
+        Preconditions::of(&parts.headers).check(None)?;
+        leave(&*state.list, email).await?;
+        Ok((LinkPage::Unsubscribed, None))
     };
     let left = left.await;
     respond(&state, left, LinkPage::UnsubscribeFailed, &parts.headers)
@@ -159,18 +172,16 @@ async fn leave(list: &dyn Waitlist, email: Email) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Responds with a page, or with `failed` if the store fails.
+/// Responds with a page, or with `failed` after an error.
 fn respond(
     state: &AppState,
-    page: Result<(LinkPage, Option<Recipient>), StoreError>,
+    page: Result<(LinkPage, Option<Recipient>), RequestError>,
     failed: LinkPage,
     request: &HeaderMap,
 ) -> Response {
     let (page, recipient) = match page {
         Ok(found) => found,
-        Err(error) => {
-            return respond_with_error(state, failed, &RequestError::Unavailable(error), request);
-        }
+        Err(error) => return respond_with_error(state, failed, &error, request),
     };
     let status = match page.is_found() {
         true => StatusCode::OK,

@@ -8,7 +8,7 @@ use std::{
 
 use axum::{
     body::{Body, Bytes},
-    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
+    http::{HeaderMap, HeaderValue, StatusCode, header},
     response::Response,
 };
 
@@ -22,7 +22,8 @@ pub(super) const HTML_CONTENT_TYPE: HeaderValue =
 pub(super) const IMMUTABLE: &str = "public, max-age=31536000, immutable";
 /// `Cache-Control` of everything else: cached, but revalidated for each use.
 pub(super) const REVALIDATE: &str = "no-cache";
-/// `Cache-Control` of the not-found page: the path may exist a moment later, after a deployment.
+/// `Cache-Control` of the not-found page, because the path may exist a moment later, after a deployment; and of pages that
+/// are a visitor's own.
 pub(super) const NO_STORE: &str = "no-store";
 
 /// A response from memory, in the encodings that a client may accept. zstd is not among them: clients that accept
@@ -37,12 +38,7 @@ pub(super) struct Resource {
 #[derive(Clone, Debug)]
 struct Representation {
     body: Bytes,
-    /// A strong validator: each encoding of the same text has another one.
-    etag: HeaderValue,
-    /// The headers of a response with the body.
     headers: HeaderMap,
-    /// The headers of a 304.
-    not_modified_headers: HeaderMap,
 }
 
 /// A body in each encoding. [`Resource`] drops those that are not smaller than `identity`.
@@ -108,31 +104,28 @@ impl Resource {
         // Firefox accepts other encodings of a font when it preloads it. With `Vary` it would ask again for a cached one.
         let varies = gzip.is_some() || brotli.is_some();
         let representation = |body: Bytes, encoding: Option<&'static str>| {
-            let etag = HeaderValue::try_from(format!("\"{}\"", content_hash(&body)))
-                .unwrap_or(HeaderValue::from_static("\"\""));
-            let mut not_modified_headers = HeaderMap::from_iter([
+            let mut headers = HeaderMap::from_iter([
                 (
                     header::CACHE_CONTROL,
                     HeaderValue::from_static(cache_control),
                 ),
-                (header::ETAG, etag.clone()),
+                (header::CONTENT_TYPE, content_type.clone()),
+                (header::CONTENT_LENGTH, body.len().into()),
             ]);
+            // A strong validator: each encoding of the same text has another one. What nobody keeps needs none.
+            if cache_control != NO_STORE
+                && let Ok(etag) = HeaderValue::try_from(format!("\"{}\"", content_hash(&body)))
+            {
+                headers.insert(header::ETAG, etag);
+            }
             if varies {
                 let vary = HeaderValue::from_static("accept-encoding");
-                not_modified_headers.insert(header::VARY, vary);
+                headers.insert(header::VARY, vary);
             }
-            let mut headers = not_modified_headers.clone();
-            headers.insert(header::CONTENT_TYPE, content_type.clone());
-            headers.insert(header::CONTENT_LENGTH, body.len().into());
             if let Some(encoding) = encoding {
                 headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static(encoding));
             }
-            Representation {
-                body,
-                etag,
-                headers,
-                not_modified_headers,
-            }
+            Representation { body, headers }
         };
         Self {
             gzip: gzip.map(|body| representation(body, Some("gzip"))),
@@ -141,24 +134,27 @@ impl Resource {
         }
     }
 
-    /// Responds with the smallest encoding that the client accepts, or with 304.
+    /// Responds with the smallest encoding that the client accepts.
     pub(super) fn respond(&self, status: StatusCode, request: &HeaderMap) -> Response {
+        let representation = self.select(request);
+        let mut response = Response::new(Body::from(representation.body.clone()));
+        *response.status_mut() = status;
+        *response.headers_mut() = representation.headers.clone();
+        response
+    }
+
+    /// Returns the `ETag` of the encoding that [`respond`](Self::respond) chooses.
+    pub(super) fn etag(&self, request: &HeaderMap) -> Option<&HeaderValue> {
+        self.select(request).headers.get(header::ETAG)
+    }
+
+    fn select(&self, request: &HeaderMap) -> &Representation {
         let accepted = AcceptedEncodings::from_headers(request);
-        let representation = match (&self.brotli, &self.gzip) {
+        match (&self.brotli, &self.gzip) {
             (Some(representation), _) if accepted.brotli => representation,
             (_, Some(representation)) if accepted.gzip => representation,
             _ => &self.identity,
-        };
-        let mut response = Response::default();
-        if status == StatusCode::OK && matches_etag(request, &representation.etag) {
-            *response.status_mut() = StatusCode::NOT_MODIFIED;
-            *response.headers_mut() = representation.not_modified_headers.clone();
-        } else {
-            *response.status_mut() = status;
-            *response.headers_mut() = representation.headers.clone();
-            *response.body_mut() = Body::from(representation.body.clone());
         }
-        response
     }
 }
 
@@ -198,7 +194,7 @@ struct AcceptedEncodings {
 impl AcceptedEncodings {
     fn from_headers(request: &HeaderMap) -> Self {
         let (mut gzip, mut brotli, mut others) = (None, None, None);
-        for item in list_items(request, header::ACCEPT_ENCODING) {
+        for item in list_items(request.get_all(header::ACCEPT_ENCODING)) {
             let (name, weight) = item.split_once(';').unwrap_or((item, "q=1"));
             let weight = weight.trim().strip_prefix("q=").map(str::parse::<f32>);
             let Some(Ok(weight)) = weight else { continue };
@@ -222,17 +218,12 @@ impl AcceptedEncodings {
     }
 }
 
-/// Returns whether the client has this representation in its cache (RFC 9110, 13.1.2).
-fn matches_etag(request: &HeaderMap, etag: &HeaderValue) -> bool {
-    list_items(request, header::IF_NONE_MATCH)
-        .map(|tag| tag.trim_start_matches("W/"))
-        .any(|tag| tag == "*" || tag.as_bytes() == etag.as_bytes())
-}
-
 /// Returns the items of a list header (RFC 9110, 5.6.1). Truncates long lists, because each item costs time.
-fn list_items(request: &HeaderMap, name: HeaderName) -> impl Iterator<Item = &str> {
-    let values = request.get_all(name).into_iter();
+pub(super) fn list_items<'a>(
+    values: impl IntoIterator<Item = &'a HeaderValue>,
+) -> impl Iterator<Item = &'a str> {
     values
+        .into_iter()
         .filter_map(|value| value.to_str().ok())
         .flat_map(|value| value.split(','))
         .take(LIST_COMMAS_MAX)

@@ -11,19 +11,20 @@ use super::{
 
 /// Returns the router, with the middleware around it.
 pub fn router(state: AppState) -> Router {
-    let confirm_by_code = match state.confirmation {
-        Some(_) => post(api::confirm),
-        None => any(api::not_found),
-    };
-    Router::new()
+    let mut router = Router::new();
+    if state.confirmation.is_some() {
+        router = router
+            .route(
+                "/confirm",
+                get(code_form::to_form).post(code_form::confirm_by_form),
+            )
+            .route("/api/waitlist/confirm", post(api::confirm));
+    }
+    router
         .route("/", get(page_cache::landing).post(form::sign_up_by_form))
         .route("/robots.txt", text_files::get(|files| &files.robots))
         .route("/sitemap.xml", text_files::get(|files| &files.sitemap))
         .route("/llms.txt", text_files::get(|files| &files.llms))
-        .route(
-            "/confirm",
-            get(code_form::to_form).post(code_form::confirm_by_form),
-        )
         .route(
             "/confirm/{token}",
             get(person_links::ask_to_confirm).post(person_links::confirm),
@@ -35,7 +36,6 @@ pub fn router(state: AppState) -> Router {
         .route(health::HEALTHZ_PATH, get(health::healthz))
         .route(health::READYZ_PATH, get(health::readyz))
         .route("/api/waitlist", post(api::sign_up))
-        .route("/api/waitlist/confirm", confirm_by_code)
         .route("/api/waitlist/count", get(api::count))
         .route("/api", any(api::not_found))
         .route("/api/", any(api::not_found))

@@ -127,8 +127,7 @@ pub(super) async fn sign_up(
         asked_at: state.confirmation.as_ref().map(|_| now),
         ..WaitlistEntry::new(email.clone(), now)
     };
-    let joined = join(state, entry).await;
-    let (is_new, promise) = joined.map_err(RequestError::Unavailable)?;
+    let (is_new, promise) = join(state, entry).await?;
     if let (Some(confirmation), Promise::Renewed) = (&state.confirmation, promise) {
         confirmation.ask(&email, client);
     }

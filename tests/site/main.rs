@@ -23,6 +23,7 @@ mod failed_start;
 mod fault_proxy;
 mod fixtures;
 mod fuzz_corpus;
+mod http_rules;
 mod import_cycles;
 #[cfg(target_os = "linux")]
 mod instances;
@@ -37,6 +38,8 @@ mod raw_store;
 #[cfg(target_os = "linux")]
 mod reverse_proxies;
 mod security;
+#[cfg(target_os = "linux")]
+mod set_clock;
 #[cfg(target_os = "linux")]
 mod socket_activation;
 mod source_links;

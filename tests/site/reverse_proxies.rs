@@ -151,6 +151,16 @@ fn assert_recipe_works(adapt: impl FnOnce(&Sandbox, &str, u16) -> Command) {
 
     let (status, version) = curl(port, "127.0.0.2", &[]);
     assert_eq!((status.as_str(), version.as_str()), ("405", "2"), "a GET");
+    // The site upgrades no connection. The proxy must not wait for it to.
+    let upgrade = [
+        "--http1.1",
+        "--header",
+        "Connection: Upgrade",
+        "--header",
+        "Upgrade: other",
+    ];
+    let (status, _) = curl(port, "127.0.0.2", &upgrade);
+    assert_eq!(status, "405", "an upgrade");
     for (from, email, status) in [
         ("127.0.0.2", "one@example.com", "201"),
         ("127.0.0.2", "one@example.com", "409"),

@@ -14,7 +14,7 @@ use crate::process::{Sandbox, ServerProcess};
 type Case = (&'static str, &'static str, &'static str, &'static str, u64);
 
 /// Requests with an address, or a forged log line, in every part that a client controls.
-const REQUESTS: [Case; 7] = [
+const REQUESTS: [Case; 8] = [
     ("GET", "/?email=ann@example.com", "", "/", 200),
     ("GET", "/ann@example.com", "", "/{file}", 404),
     ("GET", "/%0a%1b[31mERROR%20forged", "", "/{file}", 404),
@@ -33,7 +33,8 @@ const REQUESTS: [Case; 7] = [
         400,
     ),
     ("GET", "/api/ann@example.com", "", "/api/{*path}", 404),
-    ("ANN", "/readyz", "", "/readyz", 405),
+    ("ANN", "/readyz", "", "/readyz", 501),
+    ("HEAD", "/", "", "/", 200),
 ];
 
 /// Sends the requests and returns the log. It contains nothing that a client sent.
@@ -80,6 +81,8 @@ fn logs_each_request_as_text() {
         assert!(line.contains(&fields), "{line}");
     }
     assert!(lines[3].ends_with(" bytes=27"), "{}", lines[3]);
+    // The response to a HEAD has no body.
+    assert!(lines[7].ends_with(" bytes=0"), "{}", lines[7]);
 }
 
 #[test]
