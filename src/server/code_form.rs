@@ -22,6 +22,7 @@ use super::{
     preconditions::Preconditions,
     rate_limit::LimitedAction,
     sign_up::admit,
+    store_deadline::within_deadline,
 };
 use crate::{
     copy::{self, islands},
@@ -125,7 +126,7 @@ pub(super) async fn confirm_by_code(
     let confirmation = confirmation.ok_or(RequestError::NotFound)?;
     let email = Email::parse(email).map_err(RequestError::InvalidEmail)?;
     let code = read_code(code).ok_or(RequestError::MalformedCode)?;
-    match confirmation.confirm_by_code(&email, &code).await? {
+    match within_deadline(confirmation.confirm_by_code(&email, &code)).await? {
         ConfirmOutcome::Confirmed => Ok(()),
         // Also if nobody with this address was asked: whoever types a code learns only that it does not count.
         ConfirmOutcome::Wrong => Err(RequestError::WrongCode),

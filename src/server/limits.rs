@@ -122,6 +122,10 @@ pub(super) const EVICTED_LINGER_TIMEOUT: Duration = Duration::from_millis(50);
 /// Maximum number of bytes that the server still reads from a connection that it closes.
 pub(super) const LINGER_MAX_BYTES: u64 = 64 * 1024;
 
+/// How long a request may wait for the store, in all its calls together. HAProxy waits for 12 seconds in its recipe, and the
+/// other proxies longer.
+pub(super) const STORE_TIMEOUT: Duration = Duration::from_secs(10);
+
 /// Timeout of the store in `/readyz`. Load balancers do not wait much longer.
 pub(super) const READINESS_TIMEOUT: Duration = Duration::from_secs(2);
 

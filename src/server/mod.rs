@@ -32,6 +32,7 @@
 //! | `body` | reads the bodies of requests |
 //! | `preconditions` | `If-Match` and `If-None-Match` |
 //! | `host` | whether a request names one valid host |
+//! | `store_deadline` | how long a request may wait for the store |
 //! | `rate_limit` | the number of sign-ups and of codes per client |
 //! | `client` | the client of a request, also behind trusted proxies |
 //! | `error` | every error: its status, public message, `Retry-After` and log line |
@@ -75,6 +76,7 @@ mod shutdown;
 mod sign_up;
 mod site_files;
 mod source_parameter;
+mod store_deadline;
 mod text_files;
 mod warning_throttle;
 mod watched_assets;

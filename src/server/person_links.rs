@@ -25,6 +25,7 @@ use super::{
     rate_limit::LimitedAction,
     resource::{Compression, EncodedBody, HTML_CONTENT_TYPE, NO_STORE, Resource},
     sign_up::limit,
+    store_deadline::within_deadline,
 };
 use crate::{
     mail::TokenPurpose,
@@ -54,7 +55,7 @@ pub(super) async fn ask_to_confirm(
     Token(token): Token,
     headers: HeaderMap,
 ) -> Response {
-    let question = question(&state, TokenPurpose::Confirm, &token).await;
+    let question = within_deadline(question(&state, TokenPurpose::Confirm, &token)).await;
     respond(&state, question, LinkPage::ConfirmFailed, &headers)
 }
 
@@ -64,7 +65,7 @@ pub(super) async fn ask_to_unsubscribe(
     Token(token): Token,
     headers: HeaderMap,
 ) -> Response {
-    let question = question(&state, TokenPurpose::Unsubscribe, &token).await;
+    let question = within_deadline(question(&state, TokenPurpose::Unsubscribe, &token)).await;
     respond(&state, question, LinkPage::UnsubscribeFailed, &headers)
 }
 
@@ -111,7 +112,7 @@ pub(super) async fn confirm(
     }
     // It is read, so that the connection can be used again.
     let _ = body::read(&state.shutdown, content).await;
-    let confirmed = async {
+    let confirmed = within_deadline(async {
         let person = find_person(&state, TokenPurpose::Confirm, &token).await?;
         let Some((email, confirmation)) = person.zip(state.confirmation.as_ref()) else {
             return Ok((LinkPage::WrongConfirmLink, None));
@@ -122,7 +123,7 @@ pub(super) async fn confirm(
             false => LinkPage::NotListed,
         };
         Ok((page, None))
-    };
+    });
     let confirmed = confirmed.await;
     respond(&state, confirmed, LinkPage::ConfirmFailed, &parts.headers)
 }
@@ -137,14 +138,14 @@ pub(super) async fn unsubscribe(
     // It is read, so that the connection can be used again. If it is too long or breaks off, the person leaves all the
     // same.
     let _ = body::read(&state.shutdown, content).await;
-    let left = async {
+    let left = within_deadline(async {
         let Some(email) = find_person(&state, TokenPurpose::Unsubscribe, &token).await? else {
             return Ok((LinkPage::WrongUnsubscribeLink, None));
         };
         Preconditions::of(&parts.headers).check(None)?;
         leave(&*state.list, email).await?;
         Ok((LinkPage::Unsubscribed, None))
-    };
+    });
     let left = left.await;
     respond(&state, left, LinkPage::UnsubscribeFailed, &parts.headers)
 }

@@ -7,7 +7,10 @@ use axum::{
     http::{header, request::Parts},
 };
 
-use super::{AppState, ClientKey, RequestError, confirmation::Promise, rate_limit::LimitedAction};
+use super::{
+    AppState, ClientKey, RequestError, confirmation::Promise, rate_limit::LimitedAction,
+    store_deadline::within_deadline,
+};
 use crate::waitlist::{Email, JoinOutcome, Source, StoreError, WaitlistEntry};
 
 /// Who signs up.
@@ -127,7 +130,7 @@ pub(super) async fn sign_up(
         asked_at: state.confirmation.as_ref().map(|_| now),
         ..WaitlistEntry::new(email.clone(), now)
     };
-    let (is_new, promise) = join(state, entry).await?;
+    let (is_new, promise) = within_deadline(join(state, entry)).await?;
     if let (Some(confirmation), Promise::Renewed) = (&state.confirmation, promise) {
         confirmation.ask(&email, client);
     }

@@ -1,5 +1,7 @@
 //! The parts a test server is built from: a configuration and a store.
 
+use std::time::Duration;
+
 use clap::Parser;
 use landing::{
     config::Config,
@@ -9,7 +11,7 @@ use landing::{
         StoreError, StoreFuture, Suppressions, Waitlist, WaitlistEntry,
     },
 };
-use tokio::sync::watch;
+use tokio::{sync::watch, time::sleep};
 
 /// Parses the options of a command line into a configuration.
 pub(crate) fn parse_config(options: &[&str]) -> Result<Config, clap::Error> {
@@ -26,8 +28,28 @@ pub(crate) fn stub_store(
     join: impl Fn(WaitlistEntry) -> StoreFuture<'static, JoinOutcome> + Send + Sync + 'static,
     ready: impl Fn() -> StoreFuture<'static, ()> + Send + Sync + 'static,
 ) -> impl Waitlist {
-    StubStore { join, ready }
+    StubStore {
+        join,
+        ready,
+        read_time: None,
+    }
 }
+
+/// Returns a store with nobody on the list, which takes this long for each read.
+#[allow(
+    dead_code,
+    reason = "the fuzz targets share this file and do not use it"
+)]
+pub(crate) fn slow_store(read_time: Duration) -> impl Waitlist {
+    StubStore {
+        join: |_| immediate(Err(StoreError::Stopped)),
+        ready: || immediate(Ok(())),
+        read_time: Some(read_time),
+    }
+}
+
+/// The key of [`slow_store`].
+pub(crate) const SLOW_STORE_KEY: [u8; 32] = [7; 32];
 
 /// Returns a future that is ready with a result.
 pub(crate) fn immediate<T: Send + 'static>(
@@ -39,6 +61,20 @@ pub(crate) fn immediate<T: Send + 'static>(
 struct StubStore<J, R> {
     join: J,
     ready: R,
+    /// How long a read takes. Without it, reads fail.
+    read_time: Option<Duration>,
+}
+
+impl<J, R> StubStore<J, R> {
+    fn read<T: Send + 'static>(&self, result: T) -> StoreFuture<'static, T> {
+        match self.read_time {
+            None => immediate(Err(StoreError::Stopped)),
+            Some(time) => Box::pin(async move {
+                sleep(time).await;
+                Ok(result)
+            }),
+        }
+    }
 }
 
 impl<J: Send + Sync + 'static, R: Send + Sync + 'static> Ledger for StubStore<J, R> {
@@ -73,7 +109,7 @@ impl<J: Send + Sync + 'static, R: Send + Sync + 'static> OwnerList for StubStore
     }
 
     fn key(&self) -> StoreFuture<'_, ListKey> {
-        immediate(Err(StoreError::Stopped))
+        self.read(ListKey::from_slice(&SLOW_STORE_KEY).expect("32 bytes"))
     }
 
     fn are_listed(&self, _: &[Email]) -> StoreFuture<'_, Vec<bool>> {
@@ -127,7 +163,7 @@ where
     }
 
     fn person(&self, _: &Email) -> StoreFuture<'_, Option<WaitlistEntry>> {
-        immediate(Err(StoreError::Stopped))
+        self.read(None)
     }
 
     fn add_facts(&self, _: Vec<(Email, Fact)>) -> StoreFuture<'_, Vec<bool>> {

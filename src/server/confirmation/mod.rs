@@ -215,10 +215,9 @@ impl Confirmation {
                 _ => ConfirmOutcome::Wrong,
             });
         }
-        let confirmed = self.confirm(entry.email).await;
-        // The code was right, and must still be when the store responds again.
+        // The code is right, and must still be if the store does not respond now.
         self.tries.reset(email);
-        Ok(match confirmed? {
+        Ok(match self.confirm(entry.email).await? {
             true => ConfirmOutcome::Confirmed,
             false => ConfirmOutcome::Wrong,
         })

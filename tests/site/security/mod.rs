@@ -17,3 +17,4 @@ mod overload;
 mod rate_limit;
 mod readiness;
 mod shutdown;
+mod store_deadline;
