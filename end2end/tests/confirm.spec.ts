@@ -56,12 +56,26 @@ test.describe("the step for the code", { tag: "@once" }, () => {
         ]) {
           await page.getByRole("link", { name: "Email us" }).focus();
           await page.evaluate(() => scrollTo({ top: document.body.scrollHeight }));
-          await tabBackTo(page, control);
+          await tabTo(page, "Shift+Tab", control);
           await landing.expectClearOfToast(control);
         }
       });
     }
   }
+
+  test("is in view although the visitor came there by Tab a moment ago", async ({
+    landing,
+    page,
+  }) => {
+    await page.setViewportSize({ width: 360, height: 640 });
+    await landing.openHydrated();
+    await landing.bar.getByRole("link", { name: "Get Started" }).focus();
+    await tabTo(page, "Tab", landing.email);
+    await page.keyboard.insertText(uniqueEmail());
+    await page.keyboard.press("Enter");
+    await expect(codeField(page)).toBeFocused();
+    await landing.expectClearOfToast(codeField(page));
+  });
 
   for (const [setting, css] of [
     ["more space in the text", TEXT_SPACING],
@@ -88,12 +102,10 @@ test.describe("the step for the code", { tag: "@once" }, () => {
   }
 });
 
-/** Presses Shift + Tab until a control has the focus. */
-async function tabBackTo(page: Page, control: Locator) {
-  await expect(async () => {
-    await page.keyboard.press("Shift+Tab");
-    await expect(control).toBeFocused({ timeout: 100 });
-  }).toPass({ intervals: [0] });
+/** Presses a key until a control has the focus. */
+async function tabTo(page: Page, key: "Tab" | "Shift+Tab", control: Locator) {
+  const hasFocus = () => control.evaluate((node) => node === document.activeElement);
+  while (!(await hasFocus())) await page.keyboard.press(key);
 }
 
 /** Returns the number of lines of a text. */
@@ -158,6 +170,8 @@ test.describe("the link's page", { tag: "@once" }, () => {
     await page.goBack();
     await page.getByRole("button", { name: "Confirm" }).click();
     await expect(heading(page)).toHaveText("Your address is confirmed");
+    await expect(page.getByText(`${email[0]}…@`)).toBeVisible();
+    await expect(page.getByRole("link", { name: "I did not sign up" })).toBeVisible();
     await page.goto(path);
     await expect(heading(page)).toHaveText("Your address is confirmed");
   });

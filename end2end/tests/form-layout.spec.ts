@@ -1,6 +1,7 @@
 /** Where the form, its message and the toast are. An outcome moves nothing, and covers nothing that it is about. */
 import { expect, test, uniqueEmail } from "../support/fixtures.ts";
 import { boundingBox } from "../support/landing-page.ts";
+import { setFontSize } from "../support/text-layout.ts";
 
 /** Windows of common devices, also enlarged ones and those above a phone's keyboard. */
 const WINDOWS = [
@@ -133,19 +134,23 @@ for (const width of [320, 390, 768, 1280]) {
   );
 }
 
-test(
-  "the button that has the focus after a success is in view and clear of the toast",
-  { tag: "@once" },
-  async ({ landing, page }) => {
-    await page.setViewportSize({ width: 320, height: 256 });
-    await landing.openForm();
-    await landing.email.fill(uniqueEmail());
-    await landing.email.press("Enter");
-    await expect(landing.submit).toBeFocused();
-    await landing.finishAnimations();
-    await landing.expectClearOfToast(landing.submit);
-  },
-);
+for (const size of [16, 32]) {
+  test(
+    `the button that has the focus after a success is in view and clear of the toast with a font of ${size} px`,
+    { tag: "@once" },
+    async ({ landing, page }) => {
+      await page.setViewportSize({ width: 320, height: 256 });
+      await setFontSize(page, size);
+      await landing.openForm();
+      await landing.email.fill(uniqueEmail());
+      await landing.email.press("Enter");
+      await expect(landing.submit).toBeFocused();
+      await landing.keepToastOpen();
+      await landing.finishAnimations();
+      await landing.expectClearOfToast(landing.submit);
+    },
+  );
+}
 
 test.describe("without JavaScript", { tag: "@no-javascript" }, () => {
   test.use({ expectedConsole: /Failed to load resource/ });

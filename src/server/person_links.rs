@@ -118,11 +118,8 @@ pub(super) async fn confirm(
             return Ok((LinkPage::WrongConfirmLink, None));
         };
         Preconditions::of(&parts.headers).check(None)?;
-        let page = match confirmation.confirm(email).await? {
-            true => LinkPage::Confirmed,
-            false => LinkPage::NotListed,
-        };
-        Ok((page, None))
+        confirmation.confirm(email).await?;
+        question(&state, TokenPurpose::Confirm, &token).await
     });
     let confirmed = confirmed.await;
     respond(&state, confirmed, LinkPage::ConfirmFailed, &parts.headers)
