@@ -17,7 +17,10 @@ use super::{
         deliveries_to, join_from, open, site, wait_for, wait_for_state, wait_until_asked,
     },
 };
-use crate::mail::smtp_server::{Action, SmtpServer, Step};
+use crate::{
+    mail::smtp_server::{Action, SmtpServer, Step},
+    test_site::TestSite,
+};
 
 conformance_tests! {
     client_has_a_share_of_the_budget,
@@ -32,9 +35,7 @@ conformance_tests! {
 async fn client_has_a_share_of_the_budget(fixture: impl StoreFixture) {
     let (list, server) = (open(&fixture), SmtpServer::start());
     let site = site(&list, &server, &["--confirm-per-day=20"]).await;
-    // After the first sweep, which does not know the clients of the people that it finds.
-    join_from(&site, 5, "first@example.com").await;
-    wait_for_state(&*list, "first@example.com", DeliveryState::Accepted).await;
+    wait_for_first_sweep(&site, &*list).await;
     for number in 0..70 {
         join_from(&site, 1, &format!("junk-{number}@example.com")).await;
     }
@@ -94,6 +95,7 @@ async fn addresses_that_do_not_exist_keep_their_client_waiting(fixture: impl Sto
         _ => Action::Continue,
     });
     let site = site(&list, &server, &[]).await;
+    wait_for_first_sweep(&site, &*list).await;
     for number in 0..12 {
         join_from(&site, 1, &format!("bad-{number}@example.com")).await;
     }
@@ -102,14 +104,20 @@ async fn addresses_that_do_not_exist_keep_their_client_waiting(fixture: impl Sto
         join_from(&site, client, &typed).await;
         wait_for_state(&*list, &typed, DeliveryState::Accepted).await;
     }
-    wait_for_deliveries(&*list, 5 + 3).await;
+    wait_for_deliveries(&*list, 1 + 5 + 3).await;
     join_from(&site, 5, "last@example.com").await;
     wait_for_state(&*list, "last@example.com", DeliveryState::Accepted).await;
-    wait_for_deliveries(&*list, 5 + 4).await;
+    wait_for_deliveries(&*list, 1 + 5 + 4).await;
     // Somebody with one mistake among good addresses does not wait.
     join_from(&site, 6, "bad-99@example.com").await;
     join_from(&site, 6, "good-99@example.com").await;
     wait_for_state(&*list, "good-99@example.com", DeliveryState::Accepted).await;
+}
+
+/// Waits until one person was asked. The first sweep does not know the clients of the people that it finds, and it is over then.
+async fn wait_for_first_sweep(site: &TestSite, list: &dyn Waitlist) {
+    join_from(site, 100, "first@example.com").await;
+    wait_for_state(list, "first@example.com", DeliveryState::Accepted).await;
 }
 
 /// Waits until the ledger has this number of deliveries, and not more.
