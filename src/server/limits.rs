@@ -132,9 +132,6 @@ pub(super) const READINESS_TIMEOUT: Duration = Duration::from_secs(2);
 /// `Retry-After` in seconds while the store fails or places are scarce.
 pub(super) const RETRY_AFTER_SECONDS: u64 = 1;
 
-/// Maximum age of the list's key that links are read with. It changes only when a backup is restored into an empty list.
-pub(super) const LIST_KEY_MAX_AGE: Duration = Duration::from_secs(1);
-
 /// Minimum interval between two rebuilds of the landing page. It keeps the count on the page at most a second
 /// old, including the quarter of a second by which an instance may lag behind its database. (With one rebuild per
 /// second, it was 1.25 s old.)

@@ -1,42 +1,36 @@
-//! The key of the list, as it was a moment ago. Codes are made with it, and links are read with it.
+//! The key of the list. Codes are made with it, and links are read with it.
 
-use std::{
-    sync::{Arc, Mutex, PoisonError},
-    time::Instant,
-};
+use std::sync::{Arc, OnceLock};
 
-use super::limits::LIST_KEY_MAX_AGE;
 use crate::{
     mail::{PersonTokens, TokenPurpose},
     waitlist::{ListKey, StoreError, Waitlist},
 };
 
-/// A cache of the key.
+/// Reads the key from the list once: it never changes while a server runs.
 pub(super) struct ListKeyCache {
     list: Arc<dyn Waitlist>,
-    cached: Mutex<Option<(Instant, ListKey)>>,
+    key: OnceLock<ListKey>,
 }
 
 impl ListKeyCache {
     pub(super) fn new(list: Arc<dyn Waitlist>) -> Self {
         Self {
             list,
-            cached: Mutex::default(),
+            key: OnceLock::new(),
         }
     }
 
-    /// Returns the key as it was at most a second ago. Only restoring a backup into an empty list changes it.
+    /// Returns the key.
     pub(super) async fn get(&self) -> Result<ListKey, StoreError> {
-        let cached = *self.cached.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((read_at, key)) = cached
-            && read_at.elapsed() < LIST_KEY_MAX_AGE
-        {
-            return Ok(key);
+        match self.key.get() {
+            Some(key) => Ok(*key),
+            // Not one reader for all: if it waited in vain, the next one would begin to wait.
+            None => {
+                let key = self.list.key().await?;
+                Ok(*self.key.get_or_init(|| key))
+            }
         }
-        let key = self.list.key().await?;
-        let mut cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
-        *cached = Some((Instant::now(), key));
-        Ok(key)
     }
 
     /// Returns what reads the tokens in links, and makes them.
