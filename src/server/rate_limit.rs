@@ -1,7 +1,6 @@
-//! The rate limits of sign-ups and of codes: one token bucket each per client.
+//! The rate limits of sign-ups and of codes.
 
 use std::{
-    fmt,
     hash::RandomState,
     num::NonZeroUsize,
     sync::{Mutex, PoisonError},
@@ -12,14 +11,14 @@ use lru::LruCache;
 
 use super::ClientKey;
 
-/// Maximum number of clients in each of the two tables, which then takes about 6 MB. A full table drops the client that has
-/// been inactive the longest. An attacker with more addresses than this could not be limited per address anyway.
+/// Maximum number of clients that are remembered, which takes about 7 MB. Beyond that, the one that has been inactive the
+/// longest is forgotten. An attacker with more addresses than this could not be limited per address anyway.
 const TRACKED_CLIENTS_MAX: NonZeroUsize = NonZeroUsize::new(1 << 16).unwrap();
 
-/// How many tokens a sign-up from an IPv6 network takes. One from an IPv4 address takes one: a conference, an office or a
+/// How many attempts one from an IPv6 network counts as. One from an IPv4 address counts once: a conference, an office or a
 /// mobile carrier puts thousands of people behind it. With IPv6, each phone or household has its own /64 (RFC 6177,
 /// RFC 7849), and an attacker gets many of them.
-const IPV6_TOKENS: u32 = 12;
+const IPV6_WEIGHT: u32 = 12;
 
 /// What a client does only so often.
 #[derive(Clone, Copy, Debug)]
@@ -30,84 +29,45 @@ pub(super) enum LimitedAction {
     Code,
 }
 
-/// The limits of attempts for each client.
-pub(super) struct RateLimits(Option<Limits>);
-
-struct Limits {
-    sign_ups: TokenBuckets,
-    codes: TokenBuckets,
+/// The limits of attempts for each client: a number per minute, and as many in one burst. An IPv6 network may make a twelfth of
+/// them, but at least one.
+pub(super) struct RateLimits {
+    /// 0 means no limit.
+    per_minute: u32,
+    /// When the attempts of a client will all be forgotten, if each takes its part of a minute, one after the other. A time for
+    /// each action.
+    free_at: Mutex<LruCache<ClientKey, [Instant; 2], RandomState>>,
 }
 
 impl RateLimits {
-    /// Allows this number of attempts of each kind per minute and IPv4 address, and as many in one burst. An IPv6 network
-    /// may make a twelfth of them, but at least one. 0 means no limit.
-    pub(super) fn per_minute(attempts: u32) -> Self {
-        Self((attempts > 0).then(|| Limits {
-            sign_ups: TokenBuckets::new(attempts),
-            codes: TokenBuckets::new(attempts),
-        }))
-    }
-
-    /// Takes a token from the client's bucket, or [`IPV6_TOKENS`] from that of an IPv6 network.
-    ///
-    /// # Errors
-    /// The time until the next attempt can succeed, if the bucket has too few.
-    pub(super) fn take_token(
-        &self,
-        action: LimitedAction,
-        client: ClientKey,
-    ) -> Result<(), Duration> {
-        let Some(limits) = &self.0 else {
-            return Ok(());
-        };
-        let buckets = match action {
-            LimitedAction::SignUp => &limits.sign_ups,
-            LimitedAction::Code => &limits.codes,
-        };
-        let tokens = if client.is_ipv6() { IPV6_TOKENS } else { 1 };
-        buckets.take(client, tokens)
-    }
-}
-
-impl fmt::Debug for RateLimits {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("RateLimits")
-    }
-}
-
-/// A token bucket for each client. A bucket is the time at which it will be full: a client that is not in the table has a
-/// full one.
-struct TokenBuckets {
-    /// Tokens in a full bucket, and per minute.
-    size: u32,
-    full_at: Mutex<LruCache<ClientKey, Instant, RandomState>>,
-}
-
-impl TokenBuckets {
-    fn new(size: u32) -> Self {
+    pub(super) fn per_minute(per_minute: u32) -> Self {
         // std's hasher, which clients cannot force into collisions.
         let table = LruCache::with_hasher(TRACKED_CLIENTS_MAX, RandomState::new());
         Self {
-            size,
-            full_at: Mutex::new(table),
+            per_minute,
+            free_at: Mutex::new(table),
         }
     }
 
-    /// Takes `tokens`, at most a full bucket.
+    /// Counts an attempt.
     ///
     /// # Errors
-    /// The time until the bucket has enough. Nothing is taken.
-    fn take(&self, client: ClientKey, tokens: u32) -> Result<(), Duration> {
+    /// The time until the next attempt can succeed, if there were too many. Then this one does not count.
+    pub(super) fn count(&self, action: LimitedAction, client: ClientKey) -> Result<(), Duration> {
         const MINUTE: Duration = Duration::from_secs(60);
-        let refill = MINUTE * tokens.min(self.size) / self.size;
+        if self.per_minute == 0 {
+            return Ok(());
+        }
+        let weight = if client.is_ipv6() { IPV6_WEIGHT } else { 1 };
+        let takes = MINUTE * weight.min(self.per_minute) / self.per_minute;
         let now = Instant::now();
-        let mut table = self.full_at.lock().unwrap_or_else(PoisonError::into_inner);
-        let full_at = table.get(&client).map_or(now, |at| now.max(*at)) + refill;
-        // An empty bucket is full in a minute.
-        match full_at.checked_duration_since(now + MINUTE) {
+        let mut table = self.free_at.lock().unwrap_or_else(PoisonError::into_inner);
+        let free_at = &mut table.get_or_insert_mut(client, || [now; 2])[action as usize];
+        let next = now.max(*free_at) + takes;
+        match next.checked_duration_since(now + MINUTE) {
             Some(wait) if !wait.is_zero() => Err(wait),
             _ => {
-                table.put(client, full_at);
+                *free_at = next;
                 Ok(())
             }
         }

@@ -71,8 +71,8 @@ pub(super) fn limit(
     }
     let client = state.proxies.client_address(peer.ip(), &request.headers);
     let client = client.into();
-    let taken = state.rate_limits.take_token(action, client);
-    taken.map_err(RequestError::RateLimited)?;
+    let counted = state.rate_limits.count(action, client);
+    counted.map_err(RequestError::RateLimited)?;
     Ok(client)
 }
 
