@@ -32,7 +32,7 @@ pub fn landing_page(page: Page) -> String {
         || copy::head::TITLE.to_owned(),
         |title| format!("{title} — {{product}}"),
     );
-    render(page, &title, None, || {
+    render(page, &title, true, || {
         view! {
             <Hero/>
             <Comparison/>
@@ -44,29 +44,31 @@ pub fn landing_page(page: Page) -> String {
     })
 }
 
-/// Renders the not-found page. `home` is the URL of the landing page, with the source of the visitor if there is one.
-pub fn not_found_page(page: Page, home: &str) -> String {
-    render(page, copy::not_found::TITLE, Some(home), || {
-        view! { <NotFound home=home.to_owned()/> }
-    })
+/// Renders the not-found page.
+pub fn not_found_page(page: Page) -> String {
+    render(
+        page,
+        copy::not_found::TITLE,
+        false,
+        || view! { <NotFound/> },
+    )
 }
 
 /// Renders the page that a link in a message leads to. A question has a recipient.
 pub fn link_page(page: Page, link: LinkPage, recipient: Option<Recipient>) -> String {
     let title = format!("{} — {{product}}", link.title());
-    render(page, &title, Some("/"), || {
+    render(page, &title, false, || {
         view! { <Link page=link recipient/> }
     })
 }
 
-/// Renders a page. The landing page (`home` is `None`) has islands and metadata, and search engines may list it.
+/// Renders a page. The landing page has islands and metadata, and search engines may list it.
 fn render<V: IntoView>(
     page: Page,
     title: &str,
-    home: Option<&str>,
+    is_landing: bool,
     sections: impl FnOnce() -> V,
 ) -> String {
-    let is_landing = home.is_none();
     let owner = Owner::new();
     owner.with(|| {
         let Page {
@@ -100,7 +102,7 @@ fn render<V: IntoView>(
                 </head>
                 <body>
                     <a class="skip" href="#main">{copy::nav::SKIP}</a>
-                    <Nav home=home.map(str::to_owned)/>
+                    <Nav is_landing/>
                     <main id="main" tabindex="-1">{sections()}</main>
                     <Footer/>
                     {is_landing.then(toaster)}

@@ -34,11 +34,6 @@ pub(super) const JOINED_PARAMETER: &str = "joined";
 /// be an anchor of the page that asks for the code.
 const EMAIL_PARAMETER: &str = "email";
 
-/// The link to the landing page, on the not-found page.
-const HOME: &str = "/";
-/// Is replaced by a link with the source of a visitor.
-const HOME_PLACEHOLDER: &str = "/?home-of-a-visitor-with-a-source";
-
 /// Is replaced by the address that a visitor has typed.
 const ADDRESS_PLACEHOLDER: &str = "typed-by-a-visitor@example.invalid";
 
@@ -47,9 +42,6 @@ const ADDRESS_PLACEHOLDER: &str = "typed-by-a-visitor@example.invalid";
 pub(super) struct PageCache {
     landing: RwLock<Arc<CachedLanding>>,
     not_found: Resource,
-    /// The not-found page, split at its links to the landing page. Rendering or compressing it for each request would
-    /// let a flood of URLs take all of the processor.
-    not_found_parts: Vec<String>,
 }
 
 /// The landing page with one count.
@@ -70,14 +62,11 @@ impl PageCache {
     pub(super) fn new(page: Page) -> Self {
         // Not the best one: the server does not accept requests until this is done.
         let compression = Compression::Balanced;
-        let not_found = document::not_found_page(page.clone(), HOME);
+        let not_found = document::not_found_page(page.clone());
         let not_found = EncodedBody::compress(not_found, compression);
-        let not_found_parts = document::not_found_page(page.clone(), HOME_PLACEHOLDER);
-        let not_found_parts = not_found_parts.split(HOME_PLACEHOLDER);
         Self {
             landing: RwLock::new(Arc::new(CachedLanding::new(page, compression))),
             not_found: Resource::new(&HTML_CONTENT_TYPE, NO_STORE, not_found),
-            not_found_parts: not_found_parts.map(str::to_owned).collect(),
         }
     }
 
@@ -260,19 +249,9 @@ pub(super) async fn file_or_not_found(State(state): State<AppState>, request: Re
             RequestError::MethodNotAllowed,
         )
             .into_response(),
-        None => match request.uri().query().and_then(SourceParameter::from_query) {
-            None => state
-                .page_cache
-                .not_found
-                .respond(StatusCode::NOT_FOUND, headers),
-            // The links to the landing page keep the source of the visitor.
-            Some(parameter) => {
-                let home = format!("{HOME}?{parameter}");
-                let html = state.page_cache.not_found_parts.join(&home);
-                let body = EncodedBody::identity(html.into());
-                let page = Resource::new(&HTML_CONTENT_TYPE, NO_STORE, body);
-                page.respond(StatusCode::NOT_FOUND, headers)
-            }
-        },
+        None => {
+            let page = &state.page_cache.not_found;
+            page.respond(StatusCode::NOT_FOUND, headers)
+        }
     }
 }

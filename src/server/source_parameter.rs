@@ -19,7 +19,7 @@ pub(super) struct SourceParameter {
 
 impl SourceParameter {
     /// Returns the parameter of a query that has a valid source. Of several, that with the highest precedence.
-    pub(super) fn from_query(query: &str) -> Option<Self> {
+    fn from_query(query: &str) -> Option<Self> {
         NAMES.into_iter().find_map(|name| {
             let source = form_urlencoded::parse(query.as_bytes())
                 .filter(|(key, _)| key == name)

@@ -8,13 +8,11 @@ use crate::{copy::nav, page::use_page};
 /// The navigation bar.
 #[component]
 pub fn Nav(
-    /// The URL of the landing page, or `None` on that page itself. There each link is only an anchor, which keeps the
-    /// query of the URL.
-    home: Option<String>,
+    /// Whether it is on the landing page itself. There each link is only an anchor, which keeps the query of the URL.
+    is_landing: bool,
 ) -> impl IntoView {
-    let base = home.as_deref().unwrap_or_default();
     // `#` is the top of the page.
-    let brand = home.clone().unwrap_or_else(|| "#".into());
+    let (base, brand) = if is_landing { ("", "#") } else { ("/", "/") };
     let start = format!("{base}#contact");
     view! {
         <header class="nav">

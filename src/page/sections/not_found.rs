@@ -6,16 +6,13 @@ use crate::copy::not_found;
 
 /// The message, and a link to the landing page.
 #[component]
-pub fn NotFound(
-    /// The URL of the landing page.
-    home: String,
-) -> impl IntoView {
+pub fn NotFound() -> impl IntoView {
     view! {
         <section class="not-found" aria-labelledby="not-found-title">
             <h1 id="not-found-title">{not_found::TITLE}</h1>
             <div>
                 <p class="lead">{not_found::TEXT}</p>
-                <p class="actions"><a class="button" href=home>{not_found::HOME}</a></p>
+                <p class="actions"><a class="button" href="/">{not_found::HOME}</a></p>
             </div>
             <RouteDiagram/>
         </section>
