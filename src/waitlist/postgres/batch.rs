@@ -207,21 +207,7 @@ impl Batch {
     /// Inserts the sign-ups in a range. Returns whether an entry was inserted.
     async fn join(&mut self, writer: &mut Writer, range: Range<usize>) -> Result<bool, Failure> {
         writer.follow_epoch().await?;
-        let epoch = writer.epoch();
-        let (mut to_join, mut newly_uncertain) = (Vec::new(), Vec::new());
-        for at in self.awaited_positions(range.clone()) {
-            let sign_up = &mut self.sign_ups[at];
-            // From now on the entry may be on the list: the response may be lost, or a later statement may fail.
-            if sign_up.uncertain_since.is_none() {
-                sign_up.uncertain_since = Some(epoch);
-                newly_uncertain.push(at);
-            }
-            // An earlier attempt may have added the entry, and an erasure may have removed it. If the visitor has given
-            // up, the owner may have erased the person since.
-            if sign_up.uncertain_since == Some(epoch) {
-                to_join.push(at);
-            }
-        }
+        let (to_join, newly_uncertain) = self.mark_uncertain(writer.epoch(), range.clone());
         let mut joined = JoinedEntries::default();
         if !to_join.is_empty() {
             let entries = to_join.iter().map(|at| self.sign_ups[*at].as_new_entry());
@@ -277,5 +263,24 @@ impl Batch {
             }
         }
         Ok(!inserted.is_empty())
+    }
+
+    /// Marks the awaited sign-ups of a part: from now on their entries may be on the list, because the response may be lost,
+    /// or a later statement may fail. Returns those that may be sent, and those that were not marked before.
+    fn mark_uncertain(&mut self, epoch: i64, range: Range<usize>) -> (Vec<usize>, Vec<usize>) {
+        let (mut to_join, mut newly_uncertain) = (Vec::new(), Vec::new());
+        for at in self.awaited_positions(range) {
+            let sign_up = &mut self.sign_ups[at];
+            if sign_up.uncertain_since.is_none() {
+                sign_up.uncertain_since = Some(epoch);
+                newly_uncertain.push(at);
+            }
+            // An earlier attempt may have added the entry, and an erasure may have removed it. If the visitor has given
+            // up, the owner may have erased the person since.
+            if sign_up.uncertain_since == Some(epoch) {
+                to_join.push(at);
+            }
+        }
+        (to_join, newly_uncertain)
     }
 }

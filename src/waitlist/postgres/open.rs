@@ -54,17 +54,7 @@ pub(super) async fn open(
     };
     if create_missing && format.is_none_or(|format| format < schema::FORMAT_VERSION) {
         let was_older = format.is_some();
-        let new_key = ListKey::generate().map_err(|error| PostgresOpenError::Rejected {
-            database: database.clone(),
-            reason: error.to_string(),
-        })?;
-        let migrated = schema::migrate(connection.client(), &list_schema, new_key);
-        let migrated = timeout(WHOLE_LIST_TIMEOUT, migrated).await;
-        format = Some(
-            migrated
-                .map_err(|_| timed_out(database))?
-                .map_err(statement_error(database))?,
-        );
+        format = Some(migrate(&mut connection, &list_schema, database).await?);
         if was_older {
             print_stderr(&format!(
                 "updated the waitlist in {database} to format {}; earlier versions of this program cannot open it",
@@ -88,6 +78,23 @@ pub(super) async fn open(
         .await
         .map_err(open_error)?;
     Ok((settings.warning, connection))
+}
+
+/// Creates or updates the tables, and returns their format.
+async fn migrate(
+    connection: &mut Connection,
+    list_schema: &Schema,
+    database: &str,
+) -> Result<i64, PostgresOpenError> {
+    let new_key = ListKey::generate().map_err(|error| PostgresOpenError::Rejected {
+        database: database.to_owned(),
+        reason: error.to_string(),
+    })?;
+    let migrated = schema::migrate(connection.client(), list_schema, new_key);
+    let migrated = timeout(WHOLE_LIST_TIMEOUT, migrated).await;
+    migrated
+        .map_err(|_| timed_out(database))?
+        .map_err(statement_error(database))
 }
 
 /// Returns the schema and the format of the list, if there is one.

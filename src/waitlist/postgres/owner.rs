@@ -112,16 +112,23 @@ impl Operation for Erase<'_> {
             }
         }
         if !self.named.is_empty() {
-            // An attempt that failed does not report which entries it erased. Another client may have corrected some:
-            // these are still listed, under another address.
-            let ids: Vec<_> = self.named.keys().copied().collect();
-            let rows = change.connection.query(sql::FIND_IDS, &[&ids]).await?;
-            for id in column::<Uuid>(&rows, 0)? {
-                self.named.remove(&id);
-            }
-            self.erased.extend(self.named.drain().map(|(_, key)| key));
+            self.find_erased(change).await?;
         }
         Ok(std::mem::take(&mut self.erased))
+    }
+}
+
+impl Erase<'_> {
+    /// Finds out which of the named entries are erased: an attempt that failed does not report that. Another client may have
+    /// corrected some, which are still listed, under another address.
+    async fn find_erased(&mut self, change: &mut Change<'_>) -> Result<(), Failure> {
+        let ids: Vec<_> = self.named.keys().copied().collect();
+        let rows = change.connection.query(sql::FIND_IDS, &[&ids]).await?;
+        for id in column::<Uuid>(&rows, 0)? {
+            self.named.remove(&id);
+        }
+        self.erased.extend(self.named.drain().map(|(_, key)| key));
+        Ok(())
     }
 }
 

@@ -68,23 +68,8 @@ pub(super) fn open(
     if SystemTime::now() < UNIX_EPOCH {
         return Err(SledOpenError::Clock);
     }
-    let is_new_directory = !data.exists();
-    let mut directories = DirBuilder::new();
-    let created = directories.recursive(true).mode(0o700).create(data);
-    created.map_err(to_open_error)?;
-    let mut locks = Locks::lock_data_dir(data)?;
-    restore::remove_leftovers(data).map_err(to_open_error)?;
+    let mut locks = lock_or_create(data, new_key)?;
     let store = data.join(STORE_DIR);
-    if !store.try_exists().map_err(to_open_error)?
-        && let Err(error) = create(data, new_key)
-    {
-        locks.remove_file(data);
-        if is_new_directory {
-            // If this fails, an empty directory remains.
-            let _ = fs::remove_dir(data);
-        }
-        return Err(error);
-    }
     let log_path = std::path::absolute(store.join(LOG_FILE)).map_err(to_open_error)?;
     locks.lock_store(&store)?;
     if !log_path.is_file() {
@@ -127,6 +112,28 @@ pub(super) fn open(
         locks,
         store,
     })
+}
+
+/// Locks a data directory, and creates it and its store if they are missing. If that fails, nothing remains.
+fn lock_or_create(data: &Path, new_key: ListKey) -> Result<Locks, SledOpenError> {
+    let to_open_error = io_error(data);
+    let is_new_directory = !data.exists();
+    let mut directories = DirBuilder::new();
+    let created = directories.recursive(true).mode(0o700).create(data);
+    created.map_err(to_open_error)?;
+    let locks = Locks::lock_data_dir(data)?;
+    restore::remove_leftovers(data).map_err(to_open_error)?;
+    if !data.join(STORE_DIR).try_exists().map_err(to_open_error)?
+        && let Err(error) = create(data, new_key)
+    {
+        locks.remove_file(data);
+        if is_new_directory {
+            // If this fails, an empty directory remains.
+            let _ = fs::remove_dir(data);
+        }
+        return Err(error);
+    }
+    Ok(locks)
 }
 
 /// Opens a copy in memory of the store of a data directory, and reads it from end to end. Nothing is written to `data`.

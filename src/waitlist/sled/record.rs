@@ -135,8 +135,7 @@ impl Record {
                     Fact::AskedAt(time) => (ASKED, time),
                     Fact::ConfirmedAt(time) => (CONFIRMED, time),
                 };
-                self.bytes.extend([OTHER, kind]);
-                self.bytes.extend_from_slice(&entry.to_be_bytes());
+                self.push_other(kind, &entry.to_be_bytes());
                 self.bytes
                     .extend_from_slice(&unix_millis(time).to_be_bytes());
             }
