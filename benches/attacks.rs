@@ -211,8 +211,8 @@ fn streams() -> Vec<u8> {
     // SETTINGS_INITIAL_WINDOW_SIZE is 0.
     frame(SETTINGS, 0, 0, &[0, 4, 0, 0, 0, 0]);
     for stream in (1..).step_by(2).take(16) {
-        // `GET /` as indexes into the HPACK table.
-        frame(HEADERS, END_HEADERS, stream, &[0x82, 0x86, 0x84]);
+        // `GET /` as indexes into the HPACK table, and an authority that is not added to it.
+        frame(HEADERS, END_HEADERS, stream, b"\x82\x86\x84\x01\x04site");
         // A field that is added to the table, and then its index.
         let mut trailers = b"\x40\x01x\x01a".to_vec();
         trailers.extend([0xbe; 1_900]);

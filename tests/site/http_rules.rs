@@ -10,13 +10,13 @@ use landing::{
     mail::{PersonTokens, TokenPurpose},
     waitlist::{Email, JoinOutcome, OwnerList, SledWaitlist},
 };
-use reqwest::{Client, Response};
+use reqwest::{Client, Response, redirect::Policy};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::{
     fixtures::{immediate, stub_store},
-    test_site::{TRUST_LOOPBACK, TestSite, header, http2_client},
+    test_site::{TRUST_LOOPBACK, TestSite, header},
 };
 
 /// A kind of resource.
@@ -208,9 +208,12 @@ async fn check_headers(response: Response, etag: &str, method: &str, case: &str)
     );
 }
 
+/// Returns a client of HTTP/1.1, and one of HTTP/2. Neither follows redirects.
 fn clients() -> [Client; 2] {
-    let http1 = Client::builder().redirect(reqwest::redirect::Policy::none());
-    [http1.build().expect("a client"), http2_client()]
+    [Client::builder(), Client::builder().http2_prior_knowledge()].map(|it| {
+        let client = it.redirect(Policy::none());
+        client.build().expect("a client")
+    })
 }
 
 #[tokio::test]
