@@ -1,10 +1,10 @@
 //! The state that a server function shares with its caller, [`super::api`].
 
-use std::cell::Cell;
+use std::{cell::Cell, sync::Arc};
 
 use axum::http::StatusCode;
 
-use super::{AppState, sign_up::Visitor};
+use super::people::{People, Visitor};
 
 tokio::task_local! {
     /// The current call.
@@ -16,7 +16,7 @@ tokio::task_local! {
 /// This is not a context of leptos, because its reactive owner for each call made `GET /api/waitlist/count`
 /// a tenth slower (0.82 of the requests per second of bare axum, against 0.92).
 pub(super) struct FunctionCall {
-    state: AppState,
+    people: Arc<People>,
     /// Who attempts something. `None` for a call that everybody may make as often as they like.
     visitor: Option<Visitor>,
     status: Cell<Option<StatusCode>>,
@@ -32,9 +32,9 @@ pub(super) struct ResponseChanges {
 }
 
 impl FunctionCall {
-    pub(super) fn new(state: AppState, visitor: Option<Visitor>) -> Self {
+    pub(super) fn new(people: Arc<People>, visitor: Option<Visitor>) -> Self {
         Self {
-            state,
+            people,
             visitor,
             status: Cell::default(),
             retry_after: Cell::default(),
@@ -55,12 +55,12 @@ impl FunctionCall {
     }
 }
 
-/// Returns the state of the server, for a server function.
+/// Returns the people on the list, for a server function.
 ///
 /// # Panics
 /// Outside of a call.
-pub(super) fn current_state() -> AppState {
-    CURRENT_CALL.with(|call| call.state.clone())
+pub(super) fn current_people() -> Arc<People> {
+    CURRENT_CALL.with(|call| Arc::clone(&call.people))
 }
 
 /// Returns the visitor, for a server function. `None` if the caller has checked nobody.

@@ -13,15 +13,15 @@ use axum::{
 use serde::Deserialize;
 
 use super::{
-    AppState, RequestError,
+    RequestError,
     body::{read_arrived_form, read_form},
     confirmation::ConfirmOutcome,
     error::with_no_store,
+    form::Forms,
     page_cache::render_with_form,
-    person_links::respond_with_link_page,
+    people::People,
     preconditions::Preconditions,
     rate_limit::LimitedAction,
-    sign_up::admit,
     store_deadline::within_deadline,
 };
 use crate::{
@@ -49,7 +49,7 @@ struct CodeForm {
 
 /// `POST /confirm`: confirms by a code, without JavaScript. After a code that is not accepted, responds with the form
 /// again.
-pub(super) async fn confirm_by_form(State(state): State<AppState>, request: Request) -> Response {
+pub(super) async fn confirm_by_form(State(forms): State<Forms>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let headers = parts.headers.clone();
     // The text above the field stays: the address of somebody who was listed may be confirmed already.
@@ -57,20 +57,20 @@ pub(super) async fn confirm_by_form(State(state): State<AppState>, request: Requ
         Some("listed") => islands::CODE_ASKED,
         _ => islands::CODE_SENT,
     };
-    let admitted = admit(&state, LimitedAction::Code, &parts);
+    let admitted = forms.admission.admit(LimitedAction::Code, &parts);
     if let Err(error) = admitted.and_then(|_| Preconditions::of(&headers).check(None)) {
         // The form needs the address again.
         let typed = read_arrived_form::<CodeForm>(parts, body).await;
         let email = typed.map(|form| form.email).unwrap_or_default();
-        let cache = &state.page_cache;
+        let cache = &forms.pages.cache;
         let page = cache.respond_with_failure(FormStep::Code, &email, error.status(), &headers);
         return with_no_store(page, error.retry_after());
     }
-    let (error, form) = match read_form::<CodeForm>(&state.shutdown, parts, body).await {
+    let (error, form) = match read_form::<CodeForm>(&forms.shutdown, parts, body).await {
         Ok(CodeForm { email, code }) => {
-            let Err(error) = confirm_by_code(&state, &email, &code).await else {
+            let Err(error) = confirm_by_code(&forms.people, &email, &code).await else {
                 let page = LinkPage::Confirmed;
-                return respond_with_link_page(&state, page, StatusCode::OK, &headers);
+                return forms.pages.link_page(page, StatusCode::OK, &headers);
             };
             let form = FormState {
                 lead: copy::fill_email(lead, &email),
@@ -89,7 +89,7 @@ pub(super) async fn confirm_by_form(State(state): State<AppState>, request: Requ
         }
     };
     error.log();
-    let page = render_with_form(state.current_page(), form).respond(error.status(), &headers);
+    let page = render_with_form(forms.pages.current(), form).respond(error.status(), &headers);
     with_no_store(page, error.retry_after())
 }
 
@@ -118,17 +118,17 @@ fn form_after(error: &RequestError, email: &str, code: String) -> FormState {
 /// [`RequestError::InvalidEmail`], [`RequestError::MalformedCode`], [`RequestError::WrongCode`],
 /// [`RequestError::CodeLocked`], and [`RequestError::Unavailable`] if the store fails.
 pub(super) async fn confirm_by_code(
-    state: &AppState,
+    people: &People,
     email: &str,
     code: &str,
 ) -> Result<(), RequestError> {
-    let confirmation = state.confirmation.as_ref();
+    let confirmation = people.confirmation.as_ref();
     let confirmation = confirmation.ok_or(RequestError::NotFound)?;
     let email = Email::parse(email).map_err(RequestError::InvalidEmail)?;
     let code = read_code(code).ok_or(RequestError::MalformedCode)?;
     match within_deadline(confirmation.confirm_by_code(&email, &code)).await? {
         ConfirmOutcome::Confirmed => Ok(()),
-        // Also if nobody with this address was asked: whoever types a code learns only that it does not count.
+        // One error, so that nobody can find out who is on the list.
         ConfirmOutcome::Wrong => Err(RequestError::WrongCode),
         ConfirmOutcome::Locked => Err(RequestError::CodeLocked),
     }

@@ -1,7 +1,9 @@
 //! The sign-up form without JavaScript, which the browser posts to `/`.
 
+use std::sync::Arc;
+
 use axum::{
-    extract::{Request, State},
+    extract::{FromRef, Request, State},
     http::StatusCode,
     response::{IntoResponse, Redirect, Response},
 };
@@ -9,12 +11,15 @@ use serde::Deserialize;
 
 use super::{
     AppState, RequestError,
+    admission::Admission,
     body::{read_arrived_form, read_form},
     error::with_no_store,
     page_cache::{JOINED_PARAMETER, render_with_form},
+    pages::Pages,
+    people::{People, SignUp, Visitor},
     preconditions::Preconditions,
     rate_limit::LimitedAction,
-    sign_up::{SignUp, Visitor, admit, sign_up},
+    shutdown::Shutdown,
     source_parameter::SourceParameter,
 };
 use crate::{
@@ -24,15 +29,35 @@ use crate::{
     wire::{FormOutcome, FormState, FormStep},
 };
 
+/// What a page with a form needs: that of a sign-up, of a code, or of a link.
+#[derive(Clone)]
+pub(super) struct Forms {
+    pub(super) people: Arc<People>,
+    pub(super) pages: Arc<Pages>,
+    pub(super) admission: Arc<Admission>,
+    pub(super) shutdown: Arc<Shutdown>,
+}
+
+impl FromRef<AppState> for Forms {
+    fn from_ref(state: &AppState) -> Self {
+        Self {
+            people: FromRef::from_ref(state),
+            pages: FromRef::from_ref(state),
+            admission: FromRef::from_ref(state),
+            shutdown: FromRef::from_ref(state),
+        }
+    }
+}
+
 /// `POST /`. After a success, redirects to a page that reports it. After a failure, responds with the landing page
 /// and the reason in its form, with the same status as the API.
-pub(super) async fn sign_up_by_form(State(state): State<AppState>, request: Request) -> Response {
+pub(super) async fn sign_up_by_form(State(forms): State<Forms>, request: Request) -> Response {
     let headers = request.headers().clone();
-    let FormFailure { error, typed } = match process_form(&state, request).await {
+    let FormFailure { error, typed } = match process_form(&forms, request).await {
         // The form for the code needs the address, which must not be in a URL. So there is no redirect, and a browser that
         // reloads the page sends the sign-up again. Then it gets the same page.
-        Ok(FormSuccess { email, .. }) if state.confirmation.is_some() => {
-            let page = render_with_form(state.current_page(), code_form(&email));
+        Ok(FormSuccess { email, .. }) if forms.pages.confirms => {
+            let page = render_with_form(forms.pages.current(), code_form(&email));
             return with_no_store(page.respond(StatusCode::OK, &headers), None);
         }
         Ok(FormSuccess { parameter, .. }) => {
@@ -45,11 +70,11 @@ pub(super) async fn sign_up_by_form(State(state): State<AppState>, request: Requ
     let (status, retry_after) = (error.status(), error.retry_after());
     // Rejections by the rate limit are the most frequent, so their page is rendered in advance.
     let response = if matches!(error, RequestError::RateLimited(_)) {
-        let cache = &state.page_cache;
+        let cache = &forms.pages.cache;
         cache.respond_with_failure(FormStep::Email, &typed, status, &headers)
     } else {
-        let form = form_after(&error, &typed, state.confirmation.is_some());
-        render_with_form(state.current_page(), form).respond(status, &headers)
+        let form = form_after(&error, &typed, forms.pages.confirms);
+        render_with_form(forms.pages.current(), form).respond(status, &headers)
     };
     with_no_store(response, retry_after)
 }
@@ -77,10 +102,11 @@ struct FormFailure {
 }
 
 /// Reads the form and signs its sender up.
-async fn process_form(state: &AppState, request: Request) -> Result<FormSuccess, FormFailure> {
+async fn process_form(forms: &Forms, request: Request) -> Result<FormSuccess, FormFailure> {
     let (parts, body) = request.into_parts();
-    let admitted = admit(state, LimitedAction::SignUp, &parts).and_then(|client| {
-        let etag = state.page_cache.etag(&parts.headers);
+    let admitted = forms.admission.admit(LimitedAction::SignUp, &parts);
+    let admitted = admitted.and_then(|client| {
+        let etag = forms.pages.cache.etag(&parts.headers);
         Preconditions::of(&parts.headers).check(etag.as_ref())?;
         Ok(client)
     });
@@ -92,15 +118,19 @@ async fn process_form(state: &AppState, request: Request) -> Result<FormSuccess,
             return Err(FormFailure { error, typed });
         }
     };
-    let parameter = SourceParameter::from_referer(state, &parts);
-    let form = read_form::<SignUpForm>(&state.shutdown, parts, body).await;
+    let parameter = SourceParameter::from_referer(&forms.admission, &parts);
+    let form = read_form::<SignUpForm>(&forms.shutdown, parts, body).await;
     let SignUpForm { email, topic } = form.map_err(|error| FormFailure {
         error,
         typed: String::new(),
     })?;
     let signed_up = if topic.is_empty() {
         let source = parameter.as_ref().map(|it| it.source().clone());
-        match sign_up(state, &email, Visitor { client, source }).await {
+        match forms
+            .people
+            .sign_up(&email, Visitor { client, source })
+            .await
+        {
             Ok(SignUp {
                 is_new, was_asked, ..
             }) if is_new || was_asked => Ok(()),

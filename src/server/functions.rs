@@ -8,9 +8,9 @@ use leptos::{
 
 use super::{
     RequestError,
-    call::{current_state, current_visitor, set_status},
+    call::{current_people, current_visitor, set_status},
     code_form::confirm_by_code,
-    sign_up::{SignUp, sign_up},
+    people::SignUp,
 };
 use crate::wire;
 
@@ -18,14 +18,14 @@ use crate::wire;
 #[server(prefix = "/api", endpoint = "waitlist/count", input = GetUrl, output = Json)]
 pub(crate) async fn count() -> Result<wire::CountBody, RequestError> {
     Ok(wire::CountBody {
-        count: current_state().list.count(),
+        count: current_people().list.count(),
     })
 }
 
 /// `POST /api/waitlist`: adds an address to the list.
 ///
 /// # Errors
-/// [`RequestError::AlreadyListed`], and the errors of [`sign_up`].
+/// [`RequestError::AlreadyListed`], and those of a [sign-up](super::people::People::sign_up).
 #[server(prefix = "/api", endpoint = "waitlist", input = Json, output = Json)]
 pub(crate) async fn join(
     /// The address, as typed.
@@ -33,7 +33,7 @@ pub(crate) async fn join(
 ) -> Result<wire::SignUpBody, RequestError> {
     let visitor = current_visitor();
     let visitor = visitor.ok_or_else(|| RequestError::Internal("nobody was checked".into()))?;
-    let SignUp { email, is_new, .. } = sign_up(&current_state(), &email, visitor).await?;
+    let SignUp { email, is_new, .. } = current_people().sign_up(&email, visitor).await?;
     if !is_new {
         return Err(RequestError::AlreadyListed);
     }
@@ -54,6 +54,6 @@ pub(crate) async fn confirm(
     /// The code, as typed.
     code: String,
 ) -> Result<wire::ConfirmedBody, RequestError> {
-    confirm_by_code(&current_state(), &email, &code).await?;
+    confirm_by_code(&current_people(), &email, &code).await?;
     Ok(wire::ConfirmedBody { confirmed: true })
 }

@@ -9,7 +9,7 @@ use axum::{
 };
 use tokio::{sync::watch, time::timeout};
 
-use super::{AppState, limits::READINESS_TIMEOUT};
+use super::limits::READINESS_TIMEOUT;
 use crate::waitlist::Waitlist;
 
 /// Path of [`healthz`].
@@ -23,8 +23,8 @@ pub(super) async fn healthz() -> impl IntoResponse {
 }
 
 /// `GET /readyz`: 200 if the store works, otherwise 503.
-pub(super) async fn readyz(State(state): State<AppState>) -> impl IntoResponse {
-    status_response(if state.readiness.check(&state.list).await {
+pub(super) async fn readyz(State(readiness): State<Arc<ReadinessCheck>>) -> impl IntoResponse {
+    status_response(if readiness.check().await {
         StatusCode::OK
     } else {
         StatusCode::SERVICE_UNAVAILABLE
@@ -33,19 +33,28 @@ pub(super) async fn readyz(State(state): State<AppState>) -> impl IntoResponse {
 
 /// Checks whether the store is ready. Each check occupies a place in the store's queue, so requests that arrive
 /// during a check share its result. Otherwise anyone could delay the checks of a load balancer.
-#[derive(Default)]
-pub(super) struct ReadinessCheck(Mutex<Option<PendingCheck>>);
+pub(super) struct ReadinessCheck {
+    list: Arc<dyn Waitlist>,
+    last: Mutex<Option<PendingCheck>>,
+}
 
 /// Holds `None` until the check is complete.
 type PendingCheck = watch::Receiver<Option<bool>>;
 
 impl ReadinessCheck {
+    pub(super) fn new(list: Arc<dyn Waitlist>) -> Self {
+        Self {
+            list,
+            last: Mutex::default(),
+        }
+    }
+
     /// Returns whether the store is ready, within [`READINESS_TIMEOUT`].
-    async fn check(&self, list: &Arc<dyn Waitlist>) -> bool {
+    async fn check(&self) -> bool {
         let mut check = {
-            let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
             let pending = last.take().filter(is_pending);
-            last.insert(pending.unwrap_or_else(|| start_check(Arc::clone(list))))
+            last.insert(pending.unwrap_or_else(|| start_check(Arc::clone(&self.list))))
                 .clone()
         };
         let result = check.wait_for(Option::is_some).await;

@@ -1,7 +1,7 @@
 //! The middleware around all routes: validates the request, catches panics, adds the security headers and
 //! writes the access log.
 
-use std::{panic::AssertUnwindSafe, time::SystemTime};
+use std::{panic::AssertUnwindSafe, sync::Arc, time::SystemTime};
 
 use axum::{
     extract::{Request, State},
@@ -13,16 +13,17 @@ use futures_util::FutureExt;
 use jiff::{Timestamp, fmt::rfc2822::DateTimePrinter};
 
 use super::{
-    AppState, RequestError,
+    RequestError,
     access_log::AccessLogEntry,
     host,
     limits::{HEADER_FIELDS_MAX, HEADERS_MAX_BYTES, URL_MAX_BYTES},
     preconditions::Preconditions,
+    security_headers::SecurityHeaders,
 };
 
 /// Handles a request. If the handler panics, responds with 500.
 pub(super) async fn handle(
-    State(state): State<AppState>,
+    State(security_headers): State<Arc<SecurityHeaders>>,
     request: Request,
     next: Next,
 ) -> Response {
@@ -41,13 +42,13 @@ pub(super) async fn handle(
         Some(preconditions) => preconditions.apply(response),
         None => response,
     };
-    finalize(&state, entry, response)
+    finalize(&security_headers, entry, response)
 }
 
 /// Returns the error response for a connection that never sent a complete request.
-pub(super) fn error_response(state: &AppState, error: RequestError) -> Response {
+pub(super) fn error_response(security_headers: &SecurityHeaders, error: RequestError) -> Response {
     let entry = AccessLogEntry::without_request();
-    finalize(state, entry, error.into_response())
+    finalize(security_headers, entry, error.into_response())
 }
 
 /// Checks the size of the URL and the headers, the host and the method.
@@ -92,7 +93,11 @@ fn is_known(method: &Method) -> bool {
 }
 
 /// Adds the date and the security headers to a response, and its status and size to the log entry.
-fn finalize(state: &AppState, mut entry: AccessLogEntry, mut response: Response) -> Response {
+fn finalize(
+    security_headers: &SecurityHeaders,
+    mut entry: AccessLogEntry,
+    mut response: Response,
+) -> Response {
     let headers = response.headers_mut();
     // hyper keeps the date until the second is over by the clock, so for an hour if the clock was set back by an hour.
     if let Ok(now) = Timestamp::try_from(SystemTime::now())
@@ -101,12 +106,7 @@ fn finalize(state: &AppState, mut entry: AccessLogEntry, mut response: Response)
     {
         headers.insert(header::DATE, date);
     }
-    for (name, value) in &state.security_headers {
-        // A page may be stricter.
-        if !headers.contains_key(name) {
-            headers.insert(name, value.clone());
-        }
-    }
+    security_headers.add_to(headers);
     entry.record(&response);
     response
 }

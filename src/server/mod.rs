@@ -12,20 +12,22 @@
 //!
 //! | module | routes |
 //! |---|---|
-//! | `page_cache` | `GET /`, the files of the site, and the not-found page |
+//! | `pages` | `GET /`, the files of the site, the text files, and the not-found page |
 //! | `form` | `POST /`: the sign-up form without JavaScript |
 //! | `api` | `/api/*`: the checks before a server function runs |
 //! | `functions` | the server functions: `POST /api/waitlist`, `POST /api/waitlist/confirm`, `GET /api/waitlist/count` |
 //! | `code_form` | `/confirm`: the code that confirms an address, without JavaScript |
 //! | `person_links` | `/confirm/{token}` and `/unsubscribe/{token}`: the links in messages |
-//! | `text_files` | `/robots.txt`, `/sitemap.xml` and `/llms.txt` |
 //! | `health` | `/healthz` and `/readyz` |
 //!
 //! They share the rest:
 //!
 //! | module | holds |
 //! |---|---|
-//! | `sign_up` | a sign-up: the cross-site check, the rate limit, and joining the list |
+//! | `people` | the list, and signing up |
+//! | `page_cache` | the landing page and the not-found page in memory |
+//! | `text_files` | `/robots.txt`, `/sitemap.xml` and `/llms.txt` |
+//! | `admission` | the cross-site check, and the rate limit |
 //! | `confirmation` | asking people to confirm their address |
 //! | `list_key` | the key of the list, for links and codes |
 //! | `source_parameter` | where a visitor comes from: `?ref=hn` in the URL of the page |
@@ -48,6 +50,7 @@
 //! | `warning_throttle` | at most one warning per minute |
 
 mod access_log;
+mod admission;
 mod api;
 mod assets;
 mod body;
@@ -66,6 +69,8 @@ mod limits;
 mod list_key;
 mod middleware;
 mod page_cache;
+mod pages;
+mod people;
 mod person_links;
 mod preconditions;
 mod rate_limit;
@@ -73,7 +78,6 @@ mod resource;
 mod router;
 mod security_headers;
 mod shutdown;
-mod sign_up;
 mod site_files;
 mod source_parameter;
 mod store_deadline;
@@ -81,10 +85,9 @@ mod text_files;
 mod warning_throttle;
 mod watched_assets;
 
-use std::{ops::Deref, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
-use axum::http::HeaderMap;
-use futures_util::future::OptionFuture;
+use axum::extract::FromRef;
 use tokio::{net::TcpListener, time::sleep};
 use tokio_util::task::AbortOnDropHandle;
 
@@ -97,36 +100,47 @@ pub use error::RequestError;
 pub use limits::{CLIENT_TIMEOUTS, Timeouts};
 pub use router::router;
 
-use confirmation::Confirmation;
+use admission::Admission;
+use connections::ConnectionSettings;
+use health::ReadinessCheck;
+use pages::Pages;
+use people::People;
+use security_headers::SecurityHeaders;
+use shutdown::Shutdown;
 use warning_throttle::WarningThrottle;
 
-use crate::{config::Config, page::Page, waitlist::Waitlist};
+use crate::{config::Config, waitlist::Waitlist};
 
-/// The state that all requests share.
+/// The state that all requests share. A handler takes the parts that it needs.
 #[derive(Clone)]
-pub struct AppState(Arc<AppStateInner>);
+pub struct AppState {
+    people: Arc<People>,
+    pages: Arc<Pages>,
+    admission: Arc<Admission>,
+    readiness: Arc<ReadinessCheck>,
+    security_headers: Arc<SecurityHeaders>,
+    connections: Arc<ConnectionSettings>,
+    shutdown: Arc<Shutdown>,
+}
 
-/// The fields of [`AppState`].
-pub struct AppStateInner {
-    list: Arc<dyn Waitlist>,
-    /// `None` if people need not confirm their address.
-    confirmation: Option<Arc<Confirmation>>,
-    files: site_files::SiteFiles,
-    page_cache: page_cache::PageCache,
-    text_files: text_files::TextFiles,
-    link_pages: person_links::LinkPages,
-    list_key: Arc<list_key::ListKeyCache>,
-    /// Added to every response.
-    security_headers: HeaderMap,
-    proxies: TrustedProxies,
-    untrusted_proxy_warning: WarningThrottle,
-    http2_warning: WarningThrottle,
-    readiness: health::ReadinessCheck,
-    rate_limits: rate_limit::RateLimits,
-    client_timeouts: Timeouts,
-    max_connections: usize,
-    shutdown: shutdown::Shutdown,
-    shutdown_grace: Duration,
+/// Makes each part of the state available to handlers.
+macro_rules! parts {
+    ($($name:ident: $part:ty,)*) => {$(
+        impl FromRef<AppState> for Arc<$part> {
+            fn from_ref(state: &AppState) -> Self {
+                Arc::clone(&state.$name)
+            }
+        }
+    )*};
+}
+
+parts! {
+    people: People,
+    pages: Pages,
+    admission: Admission,
+    readiness: ReadinessCheck,
+    security_headers: SecurityHeaders,
+    shutdown: Shutdown,
 }
 
 impl AppState {
@@ -136,81 +150,51 @@ impl AppState {
         list: Arc<dyn Waitlist>,
         sender: Option<ConfirmationSender>,
     ) -> Self {
-        let files = site_files::SiteFiles::new(config);
-        let list_key = Arc::new(list_key::ListKeyCache::new(Arc::clone(&list)));
-        let confirmation = sender.map(|sender| {
-            let (list, key) = (Arc::clone(&list), Arc::clone(&list_key));
-            Arc::new(Confirmation::new(sender, list, key))
-        });
-        let page = files.page(list.count(), confirmation.is_some());
-        Self(Arc::new(AppStateInner {
-            page_cache: page_cache::PageCache::new(page),
-            text_files: text_files::TextFiles::new(files.site()),
-            link_pages: person_links::LinkPages::default(),
-            list_key,
-            list,
-            confirmation,
-            security_headers: security_headers::build(&files, config.hsts),
-            proxies: TrustedProxies::from_config(config),
-            untrusted_proxy_warning: WarningThrottle::default(),
-            http2_warning: WarningThrottle::default(),
-            readiness: health::ReadinessCheck::default(),
-            rate_limits: rate_limit::RateLimits::per_minute(config.signups_per_minute),
-            client_timeouts: CLIENT_TIMEOUTS,
-            max_connections: config.max_connections as usize,
-            shutdown: shutdown::Shutdown::default(),
-            shutdown_grace: Duration::from_secs(config.shutdown_grace),
-            files,
-        }))
+        let pages = Pages::new(config, Arc::clone(&list), sender.is_some());
+        Self {
+            admission: Arc::new(Admission::new(config, &pages.files.site().origin)),
+            security_headers: Arc::new(SecurityHeaders::new(&pages.files, config.hsts)),
+            pages: Arc::new(pages),
+            readiness: Arc::new(ReadinessCheck::new(Arc::clone(&list))),
+            people: Arc::new(People::new(list, sender)),
+            connections: Arc::new(ConnectionSettings {
+                proxies: TrustedProxies::from_config(config),
+                client_timeouts: CLIENT_TIMEOUTS,
+                max_connections: config.max_connections as usize,
+                http2_warning: WarningThrottle::default(),
+            }),
+            shutdown: Arc::new(Shutdown::new(Duration::from_secs(config.shutdown_grace))),
+        }
     }
 
     /// Replaces [`CLIENT_TIMEOUTS`], before the state is shared.
     #[must_use]
     pub fn with_client_timeouts(mut self, timeouts: Timeouts) -> Self {
-        if let Some(state) = Arc::get_mut(&mut self.0) {
-            state.client_timeouts = timeouts;
+        if let Some(settings) = Arc::get_mut(&mut self.connections) {
+            settings.client_timeouts = timeouts;
         }
         self
-    }
-}
-
-impl Deref for AppState {
-    type Target = AppStateInner;
-
-    fn deref(&self) -> &AppStateInner {
-        &self.0
-    }
-}
-
-impl AppStateInner {
-    /// Returns the contents of the page as of now.
-    fn current_page(&self) -> Page {
-        self.files
-            .page(self.list.count(), self.confirmation.is_some())
     }
 }
 
 /// Serves until `stop` resolves, then lets the open requests and the message under way finish. Cuts them off after
 /// [`Config::shutdown_grace`], or when `stop` resolves a second time.
 pub async fn serve(listener: TcpListener, state: AppState, mut stop: impl AsyncFnMut()) {
-    let _page_refresh = AbortOnDropHandle::new(tokio::spawn(page_cache::keep_fresh(state.clone())));
-    let messages = state.confirmation.clone().map(|confirmation| {
-        let state = state.clone();
-        let messages = async move { confirmation.run(state.shutdown.started()).await };
-        // If it is aborted, the message under way is unknown, and is sent again after the next start.
-        AbortOnDropHandle::new(tokio::spawn(messages))
-    });
-    let everything = async {
-        tokio::join!(
-            connections::serve(listener, &state),
-            OptionFuture::from(messages)
-        )
-    };
+    let page_refresh = pages::keep_fresh(Arc::clone(&state.pages));
+    let _page_refresh = AbortOnDropHandle::new(tokio::spawn(page_refresh));
+    let (people, shutdown) = (Arc::clone(&state.people), Arc::clone(&state.shutdown));
+    // If it is aborted, the message under way is unknown, and is sent again after the next start.
+    let messages = AbortOnDropHandle::new(tokio::spawn(async move {
+        if let Some(confirmation) = &people.confirmation {
+            confirmation.run(shutdown.started()).await;
+        }
+    }));
+    let everything = async { tokio::join!(connections::serve(listener, &state), messages) };
     let grace_is_over = async {
         stop().await;
         state.shutdown.start();
         tokio::select! {
-            () = sleep(state.shutdown_grace) => {}
+            () = sleep(state.shutdown.grace) => {}
             () = stop() => {}
         }
     };

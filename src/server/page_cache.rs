@@ -1,24 +1,15 @@
-//! The landing page and the not-found page, rendered and compressed in memory.
-//!
-//! The landing page shows the count. A background task rebuilds it when the count changes, at most twice a
-//! second, so no request waits for it.
+//! The landing page and the not-found page, rendered and compressed in memory. The landing page shows the count.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
 use axum::{
-    extract::{Request, State},
-    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
-    response::{IntoResponse, Redirect, Response},
+    http::{HeaderMap, HeaderValue, StatusCode},
+    response::Response,
 };
 use html_escape::encode_quoted_attribute;
-use tokio::time::{Instant, sleep, sleep_until};
 
-use super::{
-    AppState, RequestError,
-    error::with_no_store,
-    limits::{PAGE_MIN_INTERVAL, PAGE_QUIET_PERIOD},
-    resource::{Compression, EncodedBody, HTML_CONTENT_TYPE, NO_STORE, REVALIDATE, Resource},
-    source_parameter::SourceParameter,
+use super::resource::{
+    Compression, EncodedBody, HTML_CONTENT_TYPE, NO_STORE, REVALIDATE, Resource,
 };
 use crate::{
     copy::islands,
@@ -29,10 +20,6 @@ use crate::{
 
 /// The parameter of the page that a successful sign-up without JavaScript redirects to.
 pub(super) const JOINED_PARAMETER: &str = "joined";
-
-/// The parameter of the link that leads from the form for a code back to the one for an address. Without it, the link would
-/// be an anchor of the page that asks for the code.
-const EMAIL_PARAMETER: &str = "email";
 
 /// Is replaced by the address that a visitor has typed.
 const ADDRESS_PLACEHOLDER: &str = "typed-by-a-visitor@example.invalid";
@@ -46,15 +33,15 @@ pub(super) struct PageCache {
 
 /// The landing page with one count.
 #[derive(Debug)]
-struct CachedLanding {
-    count: u64,
-    plain: Resource,
+pub(super) struct CachedLanding {
+    pub(super) count: u64,
+    pub(super) plain: Resource,
     /// Reports a failed sign-up. Cached, so rejecting a flood of sign-ups costs no rendering.
     failed: Resource,
     /// The same with an address, for each step of the form, split where the address belongs.
     failed_parts: [(FormStep, Vec<String>); 2],
     /// Reports a successful sign-up.
-    joined: Resource,
+    pub(super) joined: Resource,
 }
 
 impl PageCache {
@@ -95,13 +82,23 @@ impl PageCache {
         self.landing().plain.etag(request).cloned()
     }
 
-    fn landing(&self) -> Arc<CachedLanding> {
+    pub(super) fn not_found(&self) -> &Resource {
+        &self.not_found
+    }
+
+    pub(super) fn landing(&self) -> Arc<CachedLanding> {
         Arc::clone(&self.landing.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(super) fn replace_landing(&self, landing: CachedLanding) {
+        let mut current = self.landing.write().unwrap_or_else(PoisonError::into_inner);
+        *current = Arc::new(landing);
     }
 }
 
 impl CachedLanding {
-    fn new(page: Page, compression: Compression) -> Self {
+    /// Renders and compresses the page.
+    pub(super) fn new(page: Page, compression: Compression) -> Self {
         let count = page.count;
         let failed = FormState {
             outcome: FormOutcome::Failed,
@@ -145,81 +142,8 @@ impl CachedLanding {
     }
 }
 
-/// Rebuilds the landing page whenever the count changes, for as long as the server runs.
-///
-/// Rebuilds at once, but at most once per [`PAGE_MIN_INTERVAL`]; until then, the previous page is served. After the start,
-/// and while the count keeps changing, the page is compressed fast. Once it has been stable for [`PAGE_QUIET_PERIOD`], it
-/// is compressed again at the highest quality.
-pub(super) async fn keep_fresh(state: AppState) {
-    let mut changes = state.list.watch_count();
-    // The count may have changed since the first page was rendered.
-    changes.mark_changed();
-    let mut compression = Compression::Balanced;
-    loop {
-        compression = tokio::select! {
-            changed = changes.changed() => match changed {
-                Ok(()) if state.list.count() == state.page_cache.landing().count => continue,
-                Ok(()) => Compression::Balanced,
-                Err(_) => return,
-            },
-            () = sleep(PAGE_QUIET_PERIOD), if compression == Compression::Balanced => Compression::Best,
-        };
-        let started_at = Instant::now();
-        changes.mark_unchanged();
-        let page = state.current_page();
-        match tokio::task::spawn_blocking(move || CachedLanding::new(page, compression)).await {
-            Ok(rebuilt) => {
-                let landing = &state.page_cache.landing;
-                *landing.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(rebuilt);
-            }
-            Err(error) => tracing::error!(
-                "cannot rebuild the page: {error}; the previous one is still served"
-            ),
-        }
-        sleep_until(started_at + PAGE_MIN_INTERVAL).await;
-    }
-}
-
-/// Tells the page that the browser has it in its cache, and so the fonts (`islands/head.ts`). Browsers ask for a
-/// newer page only then. A script cannot see that, and the site stores nothing in the browser to remember it.
-const REVISIT: (HeaderName, HeaderValue) = (
-    HeaderName::from_static("server-timing"),
-    HeaderValue::from_static("revisit"),
-);
-
-/// `GET /`.
-pub(super) async fn landing(State(state): State<AppState>, request: Request) -> Response {
-    let landing = if state.files.is_watching() {
-        Arc::new(CachedLanding::new(state.current_page(), Compression::Fast))
-    } else {
-        state.page_cache.landing()
-    };
-    let (request, _) = request.into_parts();
-    let query = request.uri.query().unwrap_or_default();
-    if query == EMAIL_PARAMETER
-        && let Some(parameter) = SourceParameter::from_referer(&state, &request)
-    {
-        let redirect = Redirect::to(&format!("/?{parameter}"));
-        return with_no_store(redirect.into_response(), None);
-    }
-    let mut parameters = query.split('&');
-    let page = if !parameters.any(|parameter| parameter == JOINED_PARAMETER) {
-        &landing.plain
-    } else if landing.count == state.list.count() {
-        &landing.joined
-    } else {
-        // The count must include the visitor who has just joined.
-        &render_with_form(state.current_page(), joined_form())
-    };
-    let mut response = page.respond(StatusCode::OK, &request.headers);
-    if request.headers.contains_key(header::IF_NONE_MATCH) {
-        let (name, value) = REVISIT;
-        response.headers_mut().insert(name, value);
-    }
-    response
-}
-
-fn joined_form() -> FormState {
+/// Returns the form after a successful sign-up.
+pub(super) fn joined_form() -> FormState {
     FormState {
         outcome: FormOutcome::Joined,
         message: islands::JOINED.into(),
@@ -233,25 +157,4 @@ pub(super) fn render_with_form(page: Page, form: FormState) -> Resource {
     let html = document::landing_page(Page { form, ..page });
     let body = EncodedBody::compress(html, Compression::Fast);
     Resource::new(&HTML_CONTENT_TYPE, NO_STORE, body)
-}
-
-/// Serves a file of the site. Responds with 405 to methods other than GET and HEAD, and with the not-found page
-/// to unknown paths.
-pub(super) async fn file_or_not_found(State(state): State<AppState>, request: Request) -> Response {
-    let is_get_or_head = matches!(request.method().as_str(), "GET" | "HEAD");
-    let headers = request.headers();
-    let assets = state.files.assets();
-    match assets.get(request.uri().path()) {
-        Some(file) if is_get_or_head => file.respond(StatusCode::OK, headers),
-        // In the format in which axum writes this header for routes.
-        Some(_) => (
-            [(header::ALLOW, "GET,HEAD")],
-            RequestError::MethodNotAllowed,
-        )
-            .into_response(),
-        None => {
-            let page = &state.page_cache.not_found;
-            page.respond(StatusCode::NOT_FOUND, headers)
-        }
-    }
 }

@@ -5,14 +5,12 @@ use axum::{
     routing::{any, get, post},
 };
 
-use super::{
-    AppState, api, code_form, form, health, middleware, page_cache, person_links, text_files,
-};
+use super::{AppState, api, code_form, form, health, middleware, pages, person_links};
 
 /// Returns the router, with the middleware around it.
 pub fn router(state: AppState) -> Router {
     let mut router = Router::new();
-    if state.confirmation.is_some() {
+    if state.people.confirmation.is_some() {
         router = router
             .route(
                 "/confirm",
@@ -21,10 +19,10 @@ pub fn router(state: AppState) -> Router {
             .route("/api/waitlist/confirm", post(api::confirm));
     }
     router
-        .route("/", get(page_cache::landing).post(form::sign_up_by_form))
-        .route("/robots.txt", text_files::get(|files| &files.robots))
-        .route("/sitemap.xml", text_files::get(|files| &files.sitemap))
-        .route("/llms.txt", text_files::get(|files| &files.llms))
+        .route("/", get(pages::landing).post(form::sign_up_by_form))
+        .route("/robots.txt", pages::text_file(|files| &files.robots))
+        .route("/sitemap.xml", pages::text_file(|files| &files.sitemap))
+        .route("/llms.txt", pages::text_file(|files| &files.llms))
         .route(
             "/confirm/{token}",
             get(person_links::ask_to_confirm).post(person_links::confirm),
@@ -41,7 +39,7 @@ pub fn router(state: AppState) -> Router {
         .route("/api/", any(api::not_found))
         .route("/api/{*path}", any(api::not_found))
         .method_not_allowed_fallback(api::method_not_allowed)
-        .fallback(page_cache::file_or_not_found)
+        .fallback(pages::file_or_not_found)
         .layer(axum::middleware::from_fn_with_state(
             state.clone(),
             middleware::handle,

@@ -7,8 +7,26 @@ use ring::digest::{SHA256, digest};
 use super::site_files::SiteFiles;
 use crate::config::Hsts;
 
-/// Builds the headers that every response gets.
-pub(super) fn build(files: &SiteFiles, hsts: Hsts) -> HeaderMap {
+/// The headers that every response gets.
+pub(super) struct SecurityHeaders(HeaderMap);
+
+impl SecurityHeaders {
+    /// Builds the headers for the pages of a site.
+    pub(super) fn new(files: &SiteFiles, hsts: Hsts) -> Self {
+        Self(build(files, hsts))
+    }
+
+    /// Adds the headers to those of a response, which may have a stricter one already.
+    pub(super) fn add_to(&self, headers: &mut HeaderMap) {
+        for (name, value) in &self.0 {
+            if !headers.contains_key(name) {
+                headers.insert(name, value.clone());
+            }
+        }
+    }
+}
+
+fn build(files: &SiteFiles, hsts: Hsts) -> HeaderMap {
     let mut headers = HeaderMap::from_iter(
         STATIC_HEADERS.map(|(name, value)| (name, HeaderValue::from_static(value))),
     );

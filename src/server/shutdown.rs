@@ -1,23 +1,35 @@
 //! The shutdown of the server, as connections and requests see it.
 
+use std::time::Duration;
+
 use tokio::{sync::watch, time::sleep};
 
 use super::limits::SHUTDOWN_READ_TIMEOUT;
 
 /// Whether the server is shutting down.
-#[derive(Default)]
-pub(super) struct Shutdown(watch::Sender<bool>);
+pub(super) struct Shutdown {
+    has_started: watch::Sender<bool>,
+    /// How long requests and messages may still take.
+    pub(super) grace: Duration,
+}
 
 impl Shutdown {
+    pub(super) fn new(grace: Duration) -> Self {
+        Self {
+            has_started: watch::Sender::new(false),
+            grace,
+        }
+    }
+
     pub(super) fn start(&self) {
-        self.0.send_replace(true);
+        self.has_started.send_replace(true);
     }
 
     /// Resolves when the shutdown has started.
     pub(super) async fn started(&self) {
         // The sender is `self`, so this never fails.
         let _ = self
-            .0
+            .has_started
             .subscribe()
             .wait_for(|has_started| *has_started)
             .await;

@@ -5,7 +5,7 @@ use std::fmt;
 use axum::http::{header, request::Parts};
 use url::{Url, form_urlencoded};
 
-use super::{AppState, sign_up::is_own_origin};
+use super::admission::Admission;
 use crate::waitlist::Source;
 
 /// The names of the parameter. An earlier one takes precedence.
@@ -30,11 +30,11 @@ impl SourceParameter {
 
     /// Returns the parameter of the page that sent a request. Browsers report the URL of that page in `Referer`. The
     /// URL of another site does not count.
-    pub(super) fn from_referer(state: &AppState, request: &Parts) -> Option<Self> {
+    pub(super) fn from_referer(admission: &Admission, request: &Parts) -> Option<Self> {
         let referer = request.headers.get(header::REFERER)?.to_str().ok()?;
         let page = Url::parse(referer).ok()?;
         let origin = page.origin().ascii_serialization();
-        if !is_own_origin(state, request, origin.as_bytes()) {
+        if !admission.is_own_origin(request, origin.as_bytes()) {
             return None;
         }
         Self::from_query(page.query()?)

@@ -1,15 +1,8 @@
 //! `/robots.txt`, `/sitemap.xml` and `/llms.txt`: generated at start, served from memory.
 
-use axum::{
-    extract::{Request, State},
-    http::{HeaderValue, StatusCode},
-    routing::{self, MethodRouter},
-};
+use axum::http::HeaderValue;
 
-use super::{
-    AppState,
-    resource::{Compression, EncodedBody, REVALIDATE, Resource},
-};
+use super::resource::{Compression, EncodedBody, REVALIDATE, Resource};
 use crate::page::{Site, metadata};
 
 /// The files, each named after its path.
@@ -41,12 +34,3 @@ impl TextFiles {
 
 const TEXT_CONTENT_TYPE: &str = "text/plain; charset=utf-8";
 const XML_CONTENT_TYPE: &str = "application/xml; charset=utf-8";
-
-/// Returns the handler of one file.
-pub(super) fn get(select: fn(&TextFiles) -> &Resource) -> MethodRouter<AppState> {
-    routing::get(
-        move |State(state): State<AppState>, request: Request| async move {
-            select(&state.text_files).respond(StatusCode::OK, request.headers())
-        },
-    )
-}

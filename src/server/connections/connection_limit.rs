@@ -18,11 +18,12 @@ use tokio::{
 
 use super::{
     super::{
-        AppState, ClientKey, WarningThrottle,
+        AppState, ClientKey,
         limits::{
             EVICTION_AGE_MIN, IDLE_EVICTION_BATCH, MAKE_ROOM_INTERVAL, PLACE_TIMEOUT,
             PROMOTE_INTERVAL, RESERVE_DIVISOR, SHARE_DIVISOR, SLOW_EVICTION_BATCH,
         },
+        warning_throttle::WarningThrottle,
     },
     activity::{ConnectionActivity, Phase},
     clients::{ClientTable, Clients, PlacedConnection, WaitingCount},
@@ -124,7 +125,8 @@ impl ConnectionLimit {
     ) -> AcceptedConnection {
         // Responses are written in one piece, so Nagle's algorithm would only delay them.
         let _ = stream.set_nodelay(true);
-        let client = (!state.proxies.contains(peer.ip())).then(|| ClientKey::from(peer.ip()));
+        let client =
+            (!state.connections.proxies.contains(peer.ip())).then(|| ClientKey::from(peer.ip()));
         let admission = self.admit(client, permit, state);
         AcceptedConnection {
             stream,
@@ -239,7 +241,7 @@ impl ConnectionLimit {
         if self.places.has_requests_within_share() && self.full_warning.try_acquire() {
             tracing::warn!(
                 "all {} connections are in use, so new clients wait; raise --max-connections",
-                state.max_connections
+                state.connections.max_connections
             );
         }
     }

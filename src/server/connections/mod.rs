@@ -39,7 +39,7 @@ use tokio_util::task::TaskTracker;
 use tower::Service;
 
 use super::{
-    AppState, RequestError,
+    AppState, RequestError, TrustedProxies,
     limits::{
         BODY_MAX_BYTES, EVICTED_LINGER_TIMEOUT, GRACEFUL_CLOSE_TIMEOUT, HEADERS_MAX_BYTES,
         HTTP2_CONNECTION_WINDOW_BYTES, HTTP2_HEADERS_MAX_BYTES, HTTP2_MAX_STREAMS,
@@ -47,6 +47,7 @@ use super::{
         Timeouts,
     },
     middleware, router,
+    warning_throttle::WarningThrottle,
 };
 use activity::ConnectionActivity;
 use connection_limit::{AcceptedConnection, Admission, ConnectionLimit};
@@ -54,9 +55,18 @@ use idle_timeout::IdleTimeoutStream;
 
 pub use socket::{bind, listen, take_address};
 
+/// The settings of connections.
+pub(super) struct ConnectionSettings {
+    pub(super) proxies: TrustedProxies,
+    /// The timeouts of clients that are not trusted proxies.
+    pub(super) client_timeouts: Timeouts,
+    pub(super) max_connections: usize,
+    pub(super) http2_warning: WarningThrottle,
+}
+
 /// Serves until the shutdown starts, then lets the open requests finish.
 pub(super) async fn serve(listener: TcpListener, state: &AppState) {
-    let limit = ConnectionLimit::new(state.max_connections);
+    let limit = ConnectionLimit::new(state.connections.max_connections);
     tokio::select! {
         () = accept_and_finish(listener, state, &limit) => {}
         // Until the end: requests may wait for places when the server is stopped.
@@ -112,7 +122,7 @@ async fn serve_accepted(accepted: AcceptedConnection, router: Router, state: App
         Ok(placed) => {
             let connection = Connection {
                 peer,
-                is_proxy: state.proxies.contains(peer.ip()),
+                is_proxy: state.connections.proxies.contains(peer.ip()),
                 router,
                 state,
                 activity: Arc::clone(placed.activity()),
@@ -172,7 +182,7 @@ impl Connection {
             }
             ConnectionEnd::Done(Err(error)) => match error.downcast_ref::<hyper::Error>() {
                 Some(error) if error.is_parse_version_h2() => {
-                    if state.http2_warning.try_acquire() {
+                    if state.connections.http2_warning.try_acquire() {
                         tracing::warn!(
                             "rejected HTTP/2 from a client that is not a trusted proxy; if it is a proxy, such as \
                              Caddy with h2c://, add its address to --trusted-proxies"
@@ -294,7 +304,7 @@ impl Connection {
         if self.is_proxy {
             PROXY_TIMEOUTS
         } else {
-            self.state.client_timeouts
+            self.state.connections.client_timeouts
         }
     }
 }
@@ -305,7 +315,7 @@ impl Connection {
 async fn send_error(state: &AppState, error: RequestError, stream: &mut TcpStream) {
     let request = &b"GET / HTTP/1.1\r\nConnection: close\r\n\r\n"[..];
     let service = service_fn(|_| {
-        let response = middleware::error_response(state, error.clone());
+        let response = middleware::error_response(&state.security_headers, error.clone());
         ready(Ok::<_, Infallible>(response))
     });
     let mut http = http1::Builder::new();

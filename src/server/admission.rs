@@ -1,0 +1,119 @@
+//! Who may attempt something: the cross-site check, and the rate limit.
+
+use std::net::SocketAddr;
+
+use axum::{
+    extract::ConnectInfo,
+    http::{header, request::Parts},
+};
+
+use super::{
+    ClientKey, RequestError, TrustedProxies,
+    rate_limit::{LimitedAction, RateLimits},
+    warning_throttle::WarningThrottle,
+};
+use crate::config::Config;
+
+/// Decides whether a request may change something.
+pub(super) struct Admission {
+    proxies: TrustedProxies,
+    rate_limits: RateLimits,
+    /// The origin of the site, such as `https://steward.example`.
+    origin: String,
+    untrusted_proxy_warning: WarningThrottle,
+}
+
+impl Admission {
+    /// Takes the origin of the site, and the rest from the configuration.
+    pub(super) fn new(config: &Config, origin: &str) -> Self {
+        Self {
+            proxies: TrustedProxies::from_config(config),
+            rate_limits: RateLimits::per_minute(config.signups_per_minute),
+            origin: origin.to_owned(),
+            untrusted_proxy_warning: WarningThrottle::default(),
+        }
+    }
+
+    /// Checks whether a client may attempt something, and returns it. Runs before the body is read.
+    ///
+    /// # Errors
+    /// [`RequestError::CrossSite`] and [`RequestError::RateLimited`].
+    pub(super) fn admit(
+        &self,
+        action: LimitedAction,
+        request: &Parts,
+    ) -> Result<ClientKey, RequestError> {
+        if self.is_cross_site(request) {
+            return Err(RequestError::CrossSite);
+        }
+        self.limit(action, request)
+    }
+
+    /// Checks whether a client has attempted something too often, and returns the client.
+    ///
+    /// # Errors
+    /// [`RequestError::RateLimited`].
+    pub(super) fn limit(
+        &self,
+        action: LimitedAction,
+        request: &Parts,
+    ) -> Result<ClientKey, RequestError> {
+        let ConnectInfo(peer) = request
+            .extensions
+            .get::<ConnectInfo<SocketAddr>>()
+            .ok_or_else(|| RequestError::Internal("a request has no peer address".into()))?;
+        let has_header = |name: &str| request.headers.contains_key(name);
+        if !self.proxies.contains(peer.ip())
+            && (has_header("x-forwarded-for") || has_header("forwarded"))
+            && self.untrusted_proxy_warning.try_acquire()
+        {
+            tracing::warn!(
+                "sign-ups arrive through an untrusted proxy, so all its visitors share one rate limit; \
+                 add the proxy to --trusted-proxies"
+            );
+        }
+        let client = self.proxies.client_address(peer.ip(), &request.headers);
+        let client = client.into();
+        let counted = self.rate_limits.count(action, client);
+        counted.map_err(RequestError::RateLimited)?;
+        Ok(client)
+    }
+
+    /// Returns whether a page of another site made the visitor's browser send this request.
+    ///
+    /// Browsers report that in `Sec-Fetch-Site`, which a page cannot forge. Old browsers, and all browsers over plain
+    /// HTTP, omit that header but send the page's `Origin`. Other programs send neither, and act for no visitor. A
+    /// proxy may have changed `Host`, so the origin may also be that of `--origin`.
+    fn is_cross_site(&self, request: &Parts) -> bool {
+        let headers = &request.headers;
+        match headers.get("sec-fetch-site").map(|site| site.as_bytes()) {
+            // The browser has already compared the origins.
+            Some(b"same-origin") => return false,
+            // Not caused by a page, but by the visitor.
+            Some(b"none") | None => {}
+            Some(_) => return true,
+        }
+        headers
+            .get(header::ORIGIN)
+            .is_some_and(|origin| !self.is_own_origin(request, origin.as_bytes()))
+    }
+
+    /// Returns whether an origin, such as `https://steward.example`, is that of this site: of the host that the request
+    /// names, or of `--origin`.
+    pub(super) fn is_own_origin(&self, request: &Parts, origin: &[u8]) -> bool {
+        let host = match request.uri.authority() {
+            Some(authority) => authority.as_str().as_bytes(),
+            None => request
+                .headers
+                .get(header::HOST)
+                .map_or(&b""[..], |host| host.as_bytes()),
+        };
+        let is_own_host = [&b"https://"[..], b"http://"].iter().any(|scheme| {
+            let origin_host = origin.strip_prefix(*scheme);
+            origin_host.is_some_and(|origin_host| {
+                !host.is_empty() && origin_host.eq_ignore_ascii_case(host)
+            })
+        });
+        is_own_host || origin == self.origin.as_bytes()
+    }
+}

@@ -1,0 +1,95 @@
+//! The people on the list, as a request sees them.
+
+use std::{sync::Arc, time::SystemTime};
+
+use super::{
+    ClientKey, RequestError,
+    confirmation::{Confirmation, ConfirmationSender, Promise},
+    list_key::ListKeyCache,
+    store_deadline::within_deadline,
+};
+use crate::waitlist::{Email, JoinOutcome, Source, StoreError, Waitlist, WaitlistEntry};
+
+/// The list, and what the server does with the people on it.
+pub(super) struct People {
+    pub(super) list: Arc<dyn Waitlist>,
+    /// `None` if people need not confirm their address.
+    pub(super) confirmation: Option<Confirmation>,
+    pub(super) key: Arc<ListKeyCache>,
+}
+
+/// Who signs up.
+#[derive(Clone)]
+pub(super) struct Visitor {
+    pub(super) client: ClientKey,
+    /// Where the visitor comes from.
+    pub(super) source: Option<Source>,
+}
+
+/// The outcome of a sign-up.
+pub(super) struct SignUp {
+    /// The address, as parsed.
+    pub(super) email: Email,
+    /// Whether the address was not on the list before.
+    pub(super) is_new: bool,
+    /// Whether an earlier sign-up has asked the person for the code, less than an hour ago.
+    pub(super) was_asked: bool,
+}
+
+impl People {
+    pub(super) fn new(list: Arc<dyn Waitlist>, sender: Option<ConfirmationSender>) -> Self {
+        let key = Arc::new(ListKeyCache::new(Arc::clone(&list)));
+        let confirmation =
+            sender.map(|sender| Confirmation::new(sender, Arc::clone(&list), Arc::clone(&key)));
+        Self {
+            list,
+            confirmation,
+            key,
+        }
+    }
+
+    /// Adds an address to the list. If people are to confirm their address, asks for that, also if the address was on the list
+    /// before. The list says durably that the site must ask, before this returns.
+    ///
+    /// # Errors
+    /// [`RequestError::InvalidEmail`], and [`RequestError::Unavailable`] if the store fails.
+    pub(super) async fn sign_up(
+        &self,
+        typed: &str,
+        Visitor { client, source }: Visitor,
+    ) -> Result<SignUp, RequestError> {
+        let email = Email::parse(typed).map_err(RequestError::InvalidEmail)?;
+        let now = SystemTime::now();
+        let entry = WaitlistEntry {
+            source,
+            asked_at: self.confirmation.as_ref().map(|_| now),
+            ..WaitlistEntry::new(email.clone(), now)
+        };
+        let (is_new, promise) = within_deadline(self.join(entry)).await?;
+        if let (Some(confirmation), Promise::Renewed) = (&self.confirmation, promise) {
+            confirmation.ask(&email, client);
+        }
+        let was_asked = promise == Promise::Recent;
+        Ok(SignUp {
+            email,
+            is_new,
+            was_asked,
+        })
+    }
+
+    /// Adds an entry to the list. Returns whether it is new, and what the site has promised the person.
+    async fn join(&self, entry: WaitlistEntry) -> Result<(bool, Promise), StoreError> {
+        loop {
+            let is_new = self.list.join(entry.clone()).await? == JoinOutcome::New;
+            let promise = match &self.confirmation {
+                None => Promise::NotNeeded,
+                Some(_) if is_new => Promise::Renewed,
+                Some(confirmation) => confirmation.promise_again(&entry.email).await?,
+            };
+            // Another instance has just erased it.
+            if promise != Promise::NotListed {
+                return Ok((is_new, promise));
+            }
+        }
+    }
+}
