@@ -33,7 +33,7 @@
 //! | `source_parameter` | where a visitor comes from: `?ref=hn` in the URL of the page |
 //! | `body` | reads the bodies of requests |
 //! | `preconditions` | `If-Match` and `If-None-Match` |
-//! | `host` | whether a request names one valid host |
+//! | `request_checks` | the size of a request, its host and its method |
 //! | `store_deadline` | how long a request may wait for the store |
 //! | `rate_limit` | the number of sign-ups and of codes per client |
 //! | `client` | the client of a request, also behind trusted proxies |
@@ -45,7 +45,7 @@
 //! | `site_files` | the texts and the files of the site |
 //! | `assets` | the files, which are compiled into the program |
 //! | `watched_assets` | the files while `cargo leptos watch` runs |
-//! | `security_headers` | the security headers, `Content-Security-Policy` among them |
+//! | `response_headers` | the date and the security headers, `Content-Security-Policy` among them |
 //! | `access_log` | one log line per response |
 //! | `warning_throttle` | at most one warning per minute |
 
@@ -64,7 +64,6 @@ mod evicted;
 mod form;
 mod functions;
 mod health;
-mod host;
 mod limits;
 mod list_key;
 mod middleware;
@@ -74,9 +73,10 @@ mod people;
 mod person_links;
 mod preconditions;
 mod rate_limit;
+mod request_checks;
 mod resource;
+mod response_headers;
 mod router;
-mod security_headers;
 mod shutdown;
 mod site_files;
 mod source_parameter;
@@ -105,7 +105,7 @@ use connections::ConnectionSettings;
 use health::ReadinessCheck;
 use pages::Pages;
 use people::People;
-use security_headers::SecurityHeaders;
+use response_headers::ResponseHeaders;
 use shutdown::Shutdown;
 use warning_throttle::WarningThrottle;
 
@@ -118,7 +118,7 @@ pub struct AppState {
     pages: Arc<Pages>,
     admission: Arc<Admission>,
     readiness: Arc<ReadinessCheck>,
-    security_headers: Arc<SecurityHeaders>,
+    response_headers: Arc<ResponseHeaders>,
     connections: Arc<ConnectionSettings>,
     shutdown: Arc<Shutdown>,
 }
@@ -139,7 +139,7 @@ parts! {
     pages: Pages,
     admission: Admission,
     readiness: ReadinessCheck,
-    security_headers: SecurityHeaders,
+    response_headers: ResponseHeaders,
     shutdown: Shutdown,
 }
 
@@ -153,7 +153,7 @@ impl AppState {
         let pages = Pages::new(config, Arc::clone(&list), sender.is_some());
         Self {
             admission: Arc::new(Admission::new(config, &pages.files.site().origin)),
-            security_headers: Arc::new(SecurityHeaders::new(&pages.files, config.hsts)),
+            response_headers: Arc::new(ResponseHeaders::new(&pages.files, config.hsts)),
             pages: Arc::new(pages),
             readiness: Arc::new(ReadinessCheck::new(Arc::clone(&list))),
             people: Arc::new(People::new(list, sender)),

@@ -315,7 +315,7 @@ impl Connection {
 async fn send_error(state: &AppState, error: RequestError, stream: &mut TcpStream) {
     let request = &b"GET / HTTP/1.1\r\nConnection: close\r\n\r\n"[..];
     let service = service_fn(|_| {
-        let response = middleware::error_response(&state.security_headers, error.clone());
+        let response = middleware::error_response(&state.response_headers, error.clone());
         ready(Ok::<_, Infallible>(response))
     });
     let mut http = http1::Builder::new();

@@ -1,20 +1,64 @@
-//! The host that a request names.
+//! What every request must meet, before it is routed: the size of its head, its host and its method.
 
 use std::net::Ipv6Addr;
 
 use axum::{
     extract::Request,
-    http::{Version, header},
+    http::{Method, Version, header},
 };
 
-use super::RequestError;
+use super::{
+    RequestError,
+    limits::{HEADER_FIELDS_MAX, HEADERS_MAX_BYTES, URL_MAX_BYTES},
+};
+
+/// Checks the size of the URL and the headers, the host and the method.
+///
+/// # Errors
+/// [`RequestError::HeadersTooLarge`], [`RequestError::UrlTooLong`], [`RequestError::InvalidHost`] and
+/// [`RequestError::UnknownMethod`].
+pub(super) fn check(request: &Request) -> Result<(), RequestError> {
+    let headers = request.headers();
+    let url = request.uri().path_and_query();
+    let bytes: usize = headers
+        .iter()
+        .map(|(name, value)| name.as_str().len() + value.len())
+        .sum();
+    if bytes > HEADERS_MAX_BYTES || headers.len() > HEADER_FIELDS_MAX {
+        return Err(RequestError::HeadersTooLarge);
+    }
+    if url.is_some_and(|url| url.as_str().len() > URL_MAX_BYTES) {
+        return Err(RequestError::UrlTooLong);
+    }
+    check_host(request)?;
+    match is_known(request.method()) {
+        true => Ok(()),
+        false => Err(RequestError::UnknownMethod),
+    }
+}
+
+/// Returns whether RFC 9110 or RFC 5789 has a method. Routes respond to those that they do not have with 405.
+fn is_known(method: &Method) -> bool {
+    [
+        Method::GET,
+        Method::HEAD,
+        Method::POST,
+        Method::PUT,
+        Method::PATCH,
+        Method::DELETE,
+        Method::OPTIONS,
+        Method::TRACE,
+        Method::CONNECT,
+    ]
+    .contains(method)
+}
 
 /// Checks that a request names one host, and that it is valid (RFC 9112, 3.2; RFC 9113, 8.3.1). Otherwise a proxy could route
 /// it by one host, and this server by another.
 ///
 /// # Errors
 /// [`RequestError::InvalidHost`].
-pub(super) fn check(request: &Request) -> Result<(), RequestError> {
+fn check_host(request: &Request) -> Result<(), RequestError> {
     let authority = request.uri().authority().map(|it| it.as_str().as_bytes());
     let mut hosts = request.headers().get_all(header::HOST).iter();
     let host = hosts.next().map(|it| it.as_bytes());

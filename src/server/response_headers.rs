@@ -1,29 +1,43 @@
-//! The security headers of every response.
+//! The headers of every response: the date, and the security headers.
+
+use std::time::SystemTime;
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use base64::{Engine, engine::general_purpose::STANDARD};
+use jiff::{Timestamp, fmt::rfc2822::DateTimePrinter};
 use ring::digest::{SHA256, digest};
 
 use super::site_files::SiteFiles;
 use crate::config::Hsts;
 
-/// The headers that every response gets.
-pub(super) struct SecurityHeaders(HeaderMap);
+/// The headers that every response gets, except the date.
+pub(super) struct ResponseHeaders(HeaderMap);
 
-impl SecurityHeaders {
+impl ResponseHeaders {
     /// Builds the headers for the pages of a site.
     pub(super) fn new(files: &SiteFiles, hsts: Hsts) -> Self {
         Self(build(files, hsts))
     }
 
-    /// Adds the headers to those of a response, which may have a stricter one already.
+    /// Adds the headers to those of a response. It may have a stricter one already.
     pub(super) fn add_to(&self, headers: &mut HeaderMap) {
+        // hyper keeps the date until the second is over by the clock, so for an hour if the clock was set back by an hour.
+        if let Some(date) = http_date() {
+            headers.insert(header::DATE, date);
+        }
         for (name, value) in &self.0 {
             if !headers.contains_key(name) {
                 headers.insert(name, value.clone());
             }
         }
     }
+}
+
+/// Returns the time as of now, for `Date`.
+fn http_date() -> Option<HeaderValue> {
+    let now = Timestamp::try_from(SystemTime::now()).ok()?;
+    let date = DateTimePrinter::new().timestamp_to_rfc9110_string(&now);
+    HeaderValue::try_from(date.ok()?).ok()
 }
 
 fn build(files: &SiteFiles, hsts: Hsts) -> HeaderMap {
