@@ -134,7 +134,7 @@ pub struct Config {
     )]
     pub max_connections: u32,
 
-    /// Seconds that open requests may take to finish after SIGTERM or Ctrl-C
+    /// Seconds that open requests and messages may take to finish after SIGTERM or Ctrl-C
     #[arg(
         long,
         env = "LANDING_SHUTDOWN_GRACE",
