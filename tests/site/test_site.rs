@@ -11,9 +11,9 @@ use tempfile::TempDir;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpSocket, TcpStream},
+    sync::Notify,
     task::spawn_blocking,
 };
-use tokio_util::sync::CancellationToken;
 
 use crate::fixtures::parse_config;
 
@@ -27,7 +27,7 @@ pub(crate) const TRUST_LOOPBACK: &str = "--trusted-proxies=127.0.0.0/8";
 pub(crate) struct TestSite {
     origin: String,
     client: Client,
-    stop: CancellationToken,
+    stop: Arc<Notify>,
     _directory: TempDir,
 }
 
@@ -90,10 +90,11 @@ impl TestSite {
         let socket = bind(([127, 0, 0, 1], 0).into()).expect("a free port");
         let listener = listen(socket).expect("a free port");
         let origin = format!("http://{}", listener.local_addr().expect("a bound socket"));
-        let stop = CancellationToken::new();
-        let started = stop.clone();
-        tokio::spawn(serve(listener, state, move || {
-            started.clone().cancelled_owned()
+        // Each notification is a signal. A second one would end the grace period.
+        let stop = Arc::new(Notify::new());
+        let signals = Arc::clone(&stop);
+        tokio::spawn(serve(listener, state, async move || {
+            signals.notified().await
         }));
         let client = Client::builder()
             .redirect(Policy::none())
@@ -109,7 +110,7 @@ impl TestSite {
 
     /// Stops the site, as SIGTERM does.
     pub(crate) fn stop(&self) {
-        self.stop.cancel();
+        self.stop.notify_one();
     }
 
     pub(crate) fn get(&self, path: &str) -> RequestBuilder {
