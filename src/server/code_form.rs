@@ -70,7 +70,7 @@ pub(super) async fn confirm_by_form(State(forms): State<Forms>, request: Request
         Ok(CodeForm { email, code }) => {
             let Err(error) = confirm_by_code(&forms.people, &email, &code).await else {
                 let page = LinkPage::Confirmed;
-                return forms.pages.link_page(page, StatusCode::OK, &headers);
+                return forms.pages.link_page(page, None, StatusCode::OK, &headers);
             };
             let form = FormState {
                 lead: copy::fill_email(lead, &email),
@@ -128,7 +128,7 @@ pub(super) async fn confirm_by_code(
     let code = read_code(code).ok_or(RequestError::MalformedCode)?;
     match within_deadline(confirmation.confirm_by_code(&email, &code)).await? {
         ConfirmOutcome::Confirmed => Ok(()),
-        // One error, so that nobody can find out who is on the list.
+        // Also if nobody with this address was asked: whoever types a code learns only that it does not count.
         ConfirmOutcome::Wrong => Err(RequestError::WrongCode),
         ConfirmOutcome::Locked => Err(RequestError::CodeLocked),
     }

@@ -67,30 +67,23 @@ impl Pages {
         self.files.page(self.list.count(), self.confirms)
     }
 
-    /// Responds with a page of a link that is the same for everybody.
+    /// Responds with a page of a link. Without a recipient it is the same for everybody.
     pub(super) fn link_page(
         &self,
         page: LinkPage,
+        recipient: Option<Recipient>,
         status: StatusCode,
         request: &HeaderMap,
     ) -> Response {
+        if recipient.is_some() {
+            let page = self.render_link(page, recipient, Compression::Fast);
+            return with_private_headers(page.respond(status, request));
+        }
         let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
         let resource = links
             .entry(page)
             .or_insert_with(|| self.render_link(page, None, Compression::Balanced));
         with_private_headers(resource.respond(status, request))
-    }
-
-    /// Responds with a page of a link for one person.
-    pub(super) fn link_page_for(
-        &self,
-        recipient: Recipient,
-        page: LinkPage,
-        status: StatusCode,
-        request: &HeaderMap,
-    ) -> Response {
-        let page = self.render_link(page, Some(recipient), Compression::Fast);
-        with_private_headers(page.respond(status, request))
     }
 
     fn render_link(

@@ -194,10 +194,7 @@ fn respond(
         true => StatusCode::OK,
         false => StatusCode::NOT_FOUND,
     };
-    match recipient {
-        None => pages.link_page(page, status, request),
-        Some(recipient) => pages.link_page_for(recipient, page, status, request),
-    }
+    pages.link_page(page, recipient, status, request)
 }
 
 /// Responds with the page that offers another try.
@@ -208,6 +205,6 @@ fn respond_with_error(
     request: &HeaderMap,
 ) -> Response {
     error.log();
-    let response = pages.link_page(failed, error.status(), request);
+    let response = pages.link_page(failed, None, error.status(), request);
     with_no_store(response, error.retry_after())
 }
