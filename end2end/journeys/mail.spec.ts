@@ -24,7 +24,7 @@ test(
     await eventually(() => visitor.text(".waitlist-lead")).toContain(`we sent a code to ${email}`);
     const code = await mail.receive(email, CODE);
     await visitor.typeCode(code === "123456" ? "654321" : "123456");
-    await eventually(() => visitor.text("main")).toContain("That code is not right");
+    await eventually(() => visitor.text("main")).toContain("That code is wrong");
     await visitor.typeCode(code);
     await eventually(() => visitor.text("main")).toContain("Your address is confirmed");
   },

@@ -77,6 +77,18 @@ test.describe("the step for the code", { tag: "@once" }, () => {
     await landing.expectClearOfToast(codeField(page));
   });
 
+  test("leaves the link in view to which the visitor has moved on", async ({ landing, page }) => {
+    await page.setViewportSize({ width: 320, height: 256 });
+    const release = await landing.holdRequests("**/api/waitlist");
+    await landing.openForm();
+    await landing.email.fill(uniqueEmail());
+    await landing.email.press("Enter");
+    await tabTo(page, "Tab", page.getByRole("link", { name: "Email us" }));
+    release();
+    await expect(codeField(page)).toBeVisible();
+    await landing.expectClearOfToast(page.getByRole("link", { name: "Email us" }));
+  });
+
   for (const [setting, css] of [
     ["more space in the text", TEXT_SPACING],
     ["doubled text", "html { font-size: 200%; }"],

@@ -60,7 +60,7 @@ for (const colorScheme of ["light", "dark"] as const) {
       const code = page.getByLabel("Code from the message");
       await code.fill("000000");
       await code.press("Enter");
-      await expect(landing.message).toContainText("That code is not right");
+      await expect(landing.message).toContainText("That code is wrong");
       expect(await violations(page, { widths }), "a wrong code").toEqual([]);
 
       await site.sendMessage(reader, MESSAGE, mail.url);

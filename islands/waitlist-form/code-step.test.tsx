@@ -20,9 +20,9 @@ const SENT = `Check your inbox: we sent a code to ${EMAIL}.`;
 const ASKED = `If you have not confirmed ${EMAIL} yet, enter the code that we sent.`;
 const HINT = "Enter the code to confirm your address, or open the link in the message.";
 const CONFIRMED = "Your address is confirmed. We’ll email you when Steward $& Co is ready.";
-const WRONG = "That code is not right. Check the message again, or open the link in it.";
+const WRONG = "That code is wrong. Try again, or open the link in the message.";
 const MALFORMED = "Please enter only the six digits of the code";
-const LOCKED = "Too many wrong codes. Open the link in the message, or join again in an hour.";
+const LOCKED = "Too many wrong codes. Join again in an hour, or open the link in the message.";
 const FAILED = "Failed to confirm. Please try again.";
 
 describe("the step for the code", () => {

@@ -21,6 +21,7 @@ export function useFocus(
   refs: ReturnType<typeof useRefs>,
   { form, isPending }: View,
   update: (change: Partial<View>) => void,
+  announce: (text: string) => void,
 ) {
   const wasPending = useRef(false);
   useEffect(() => {
@@ -31,25 +32,32 @@ export function useFocus(
     const hasMovedOn = !active?.contains(refs.form.current) && !refs.form.current?.contains(active);
     if (hasMovedOn) {
       update({ isAnnounced: false });
-      // The visitor is elsewhere, and must learn that a code is needed. A field with a code is not new.
-      if (!isPending && form.code === "") update({ announcement: form.lead });
+      if (isPending) return;
+      // The next step may be higher, and push the element away.
+      keepInView(refs.form, active);
+      // The visitor must learn that a code is needed. A field with a code is not new.
+      if (form.code === "") announce(form.lead);
     } else if (isPending) refs.status.current?.focus({ preventScroll: true });
     else focusIn(refs.form, form.outcome === "joined" ? refs.button : refs.input);
   });
 }
 
-/**
- * Moves the focus, and keeps the element clear of the toast, also its label and the form's first line if they have room.
- * A visitor who has scrolled away is not pulled back.
- */
+/** Moves the focus. The element's label and the form's first line are in view too if they have room. */
 export function focusIn(
-  { current: form }: RefObject<HTMLElement | null>,
+  form: RefObject<HTMLElement | null>,
   { current: element }: RefObject<HTMLInputElement | HTMLButtonElement | null>,
 ) {
   element?.focus({ preventScroll: true });
-  const { top = 0, bottom = 0 } = form?.getBoundingClientRect() ?? {};
-  if (bottom <= 0 || top >= innerHeight) return;
-  for (const part of [form?.firstElementChild, ...(element?.labels ?? []), element]) {
-    part?.scrollIntoView({ block: "nearest", behavior: "instant" });
+  keepInView(form, form.current?.firstElementChild, element?.labels?.[0], element);
+}
+
+/** Keeps elements clear of the toast, the last one above all. A visitor who has scrolled away from the form is not pulled back. */
+function keepInView(
+  form: RefObject<HTMLElement | null>,
+  ...elements: (Element | null | undefined)[]
+) {
+  const box = form.current?.getBoundingClientRect();
+  if (box && box.bottom > 0 && box.top < innerHeight) {
+    for (const element of elements) element?.scrollIntoView({ block: "nearest" });
   }
 }

@@ -21,11 +21,15 @@ export type FormControls = ReturnType<typeof useForm>;
 /** `initial` is what the server's page shows. `onSuccess` is called after each submit that succeeds. */
 export function useForm(settings: Settings, initial: FormState, onSuccess: () => void) {
   const refs = useRefs();
-  const { view, update, show, onInput, isRepeat } = useView(settings, initial, refs.input);
+  const { view, update, announce, show, onInput, isRepeat } = useView(
+    settings,
+    initial,
+    refs.input,
+  );
   const { form } = view;
   // Not `isPending`: it is as old as the last render, and two submits can come before the next one.
   const isSending = useRef(false);
-  useFocus(refs, view, update);
+  useFocus(refs, view, update, announce);
   useUsualTitle(form);
 
   /** Returns the form with the content of its field. */

@@ -1,5 +1,5 @@
 /** What the form shows: its step, and the outcome of the last submit until the visitor types. */
-import { type RefObject, useEffect, useRef, useState } from "react";
+import { type RefObject, useRef, useState } from "react";
 import type { FormState } from "../bindings/wire";
 import { dismissToast, showToast } from "../toast-store";
 import * as COPY from "./copy.json";
@@ -37,11 +37,11 @@ export function useView(
 
   const update = (change: Partial<View>) => setView((before) => ({ ...before, ...change }));
 
-  useEffect(() => {
-    if (view.announcement === "") return;
-    const timer = setTimeout(() => update({ announcement: "" }), ANNOUNCEMENT_MS);
-    return () => clearTimeout(timer);
-  }, [view.announcement]);
+  /** Lets screen readers read a text. */
+  function announce(announcement: string) {
+    update({ announcement });
+    setTimeout(update, ANNOUNCEMENT_MS, { announcement: "" });
+  }
 
   /** Shows a form. A toast announces the text, if there is one. */
   function show(form: FormState, text?: string) {
@@ -56,7 +56,7 @@ export function useView(
     if (text === undefined) return dismissToast();
     const title = isError ? COPY.ERROR_TITLE : COPY.JOINED_TITLE;
     const variant = isError ? "destructive" : "default";
-    showToast({ title, text, variant }, () => update({ announcement: text }));
+    showToast({ title, text, variant }, () => announce(text));
   }
 
   function onInput() {
@@ -78,7 +78,7 @@ export function useView(
     return true;
   }
 
-  return { view, update, show, onInput, isRepeat };
+  return { view, update, announce, show, onInput, isRepeat };
 }
 
 /** Returns the content of the field. */

@@ -178,7 +178,9 @@ async fn open_unless_stopped(
         let (runtime, opening) = (Handle::current(), Arc::clone(&opening));
         // Not a thread of the runtime, which would wait for it at shutdown, perhaps forever.
         thread::spawn(move || {
-            result_sender.send(open(&store, &config, inherited, &runtime, &opening))
+            let opened = open(&store, &config, inherited, &runtime, &opening);
+            // It fails if a signal has stopped the start.
+            drop(result_sender.send(opened));
         });
     }
     let mut report = interval(OPENING_LOG_INTERVAL);

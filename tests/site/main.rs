@@ -23,6 +23,7 @@ mod failed_start;
 mod fault_proxy;
 mod fixtures;
 mod fuzz_corpus;
+mod http_hosts;
 mod http_rules;
 mod import_cycles;
 #[cfg(target_os = "linux")]

@@ -79,30 +79,31 @@ fn Network() -> impl IntoView {
     });
     let (cut_links, links): (Vec<_>, Vec<_>) =
         neighbours.partition(|&(a, b)| a == OFFLINE_NODE || b == OFFLINE_NODE);
+    let point = |node: usize| format!("{} {}", NODES[node].0, NODES[node].1);
     let lines = |links: Vec<(usize, usize)>| -> String {
-        links
-            .into_iter()
-            .map(|(a, b)| {
-                format!(
-                    "M{} {}L{} {}",
-                    NODES[a].0, NODES[a].1, NODES[b].0, NODES[b].1
-                )
-            })
-            .collect()
+        let mut end = None;
+        let links = links.into_iter().map(|(a, b)| {
+            // A link continues the last one if it can, so the page is shorter.
+            let (begin, next) = match end == Some(a) {
+                true => (String::new(), b),
+                false => (format!("M{}", point(b)), a),
+            };
+            end = Some(next);
+            format!("{begin}L{}", point(next))
+        });
+        links.collect()
     };
     // A line of length zero with round caps is a dot.
     let dots = |nodes: &[usize]| -> String {
         nodes
             .iter()
-            .map(|&node| format!("M{} {}h0", NODES[node].0, NODES[node].1))
+            .map(|&node| format!("M{}h0", point(node)))
             .collect()
     };
     let online_nodes: Vec<usize> = (0..NODES.len())
         .filter(|node| *node != OFFLINE_NODE && !ROUTE.contains(node))
         .collect();
-    let route = ROUTE
-        .map(|node| format!("{} {}", NODES[node].0, NODES[node].1))
-        .join("L");
+    let route = ROUTE.map(point).join("L");
     let (x, y) = NODES[OFFLINE_NODE];
     view! {
         <svg viewBox="14 20 572 416" aria-hidden="true">

@@ -17,4 +17,5 @@ mod overload;
 mod rate_limit;
 mod readiness;
 mod shutdown;
+mod shutdown_grace;
 mod store_deadline;

@@ -58,7 +58,7 @@ async fn form_asks_for_the_code_without_javascript(fixture: impl StoreFixture) {
     let right = format!("email=ann%40example.com&code={code}");
     for (typed, status, problem) in [
         ("", 400, "Please enter the code from the message"),
-        (wrong, 400, "That code is not right."),
+        (wrong, 400, "That code is wrong."),
         ("1 < 2", 400, "Please enter only the six digits of the code"),
     ] {
         let typed_in_a_form = typed.replace(' ', "+").replace('<', "%3C");
