@@ -50,6 +50,8 @@ test.describe("the step for the code", { tag: "@once" }, () => {
         await expect(landing.toasts).toBeInViewport({ ratio: 1 });
         await landing.expectClearOfToast(codeField(page));
         if (hasRoom) await landing.expectUncovered(label);
+        // A smooth scroll that is under way could end elsewhere.
+        await page.emulateMedia({ reducedMotion: "reduce" });
         for (const control of [
           page.getByRole("link", { name: "Use another address" }),
           landing.submit,
