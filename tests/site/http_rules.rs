@@ -287,9 +287,12 @@ async fn preconditions_of_a_link_decide_before_anybody_leaves() {
             has_left
         };
         check_resource(&client, &site, &resource, has_left).await;
-        list.erase(&[ann.clone()], landing::waitlist::Erasure::Complete)
-            .await
-            .expect("erased");
+        list.erase(
+            std::slice::from_ref(&ann),
+            landing::waitlist::Erasure::Complete,
+        )
+        .await
+        .expect("erased");
     }
     let missing = Resource::new("/unsubscribe/wrong", 404, false).with_post(FORM, one_click, 404);
     for client in clients() {
