@@ -187,6 +187,6 @@ test.describe("the link's page", { tag: "@once" }, () => {
     await expect(page.getByText(`${email[0]}…@`)).toBeVisible();
     await expect(page.getByRole("link", { name: "I did not sign up" })).toBeVisible();
     await page.goto(path);
-    await expect(heading(page)).toHaveText("Your address is confirmed");
+    await expect(heading(page)).toHaveText("Your address is already confirmed");
   });
 });

@@ -311,7 +311,9 @@ pub mod links {
     pub const NOT_ME: &str = "I did not sign up: take my address off the list";
     /// Title and heading when the address is confirmed.
     pub const CONFIRMED_TITLE: &str = "Your address is confirmed";
-    /// Below the heading.
+    /// Title and heading when it was confirmed before.
+    pub const ALREADY_CONFIRMED_TITLE: &str = "Your address is already confirmed";
+    /// Below these headings.
     pub const CONFIRMED: &str = "We’ll email {address} when {product} is ready.";
     /// In place of the address, if it is not known.
     pub const YOU: &str = "you";

@@ -120,8 +120,10 @@ pub struct Page {
 pub enum LinkPage {
     /// Asks the person to confirm the address.
     Confirm,
-    /// The address is confirmed.
+    /// The address is confirmed now.
     Confirmed,
+    /// The address was confirmed before.
+    AlreadyConfirmed,
     /// The person is not on the list any more.
     NotListed,
     /// The link is incomplete, or was not made by this site.
@@ -195,6 +197,7 @@ impl LinkPage {
                 (text::CONFIRM_TITLE, text::CONFIRM_TEXT, action)
             }
             Self::Confirmed => (text::CONFIRMED_TITLE, text::CONFIRMED, home),
+            Self::AlreadyConfirmed => (text::ALREADY_CONFIRMED_TITLE, text::CONFIRMED, home),
             Self::NotListed => (text::NOT_LISTED_TITLE, text::NOT_LISTED, home),
             Self::WrongConfirmLink => (text::WRONG_LINK_TITLE, text::WRONG_CONFIRM_LINK, home),
             Self::ConfirmFailed => (text::CONFIRM_FAILED_TITLE, text::FAILED, retry),

@@ -81,7 +81,7 @@ async fn question(
         (TokenPurpose::Unsubscribe, Some(_)) => (LinkPage::Unsubscribe, "/".to_owned()),
         (TokenPurpose::Confirm, Some(entry)) => {
             let page = match entry.confirmed_at {
-                Some(_) => LinkPage::Confirmed,
+                Some(_) => LinkPage::AlreadyConfirmed,
                 None => LinkPage::Confirm,
             };
             let tokens = people.key.tokens(TokenPurpose::Unsubscribe).await?;
@@ -117,7 +117,11 @@ pub(super) async fn confirm(
         };
         Preconditions::of(&parts.headers).check(None)?;
         confirmation.confirm(email).await?;
-        question(&forms.people, TokenPurpose::Confirm, &token).await
+        let question = question(&forms.people, TokenPurpose::Confirm, &token).await;
+        question.map(|(page, recipient)| match page {
+            LinkPage::AlreadyConfirmed => (LinkPage::Confirmed, recipient),
+            _ => (page, recipient),
+        })
     });
     let confirmed = confirmed.await;
     respond(
