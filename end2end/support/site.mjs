@@ -87,19 +87,12 @@ export class Site {
   }
 
   /**
-   * Returns where a person on the waitlist comes from, as the owner's export says it.
+   * Returns where a person on the waitlist comes from, as `landing show` says it.
    *
    * @param {string} email
    */
   async sourceOf(email) {
-    /** @type {{ email?: string, source?: string }[]} */
-    const people = (await this.#run("export", "--json"))
-      .trim()
-      .split("\n")
-      .map((line) => JSON.parse(line));
-    const person = people.find((person) => person.email === email);
-    if (!person) throw new Error(`${email} is not on the waitlist`);
-    return person.source;
+    return JSON.parse(await this.#run("show", email, "--json")).source;
   }
 
   /**

@@ -24,18 +24,6 @@ async function openStopped(page: Page, landing: LandingPage): Promise<void> {
   await page.clock.pauseAt(new Date("2026-01-01T01:00:00Z"));
 }
 
-// On a phone and on a desktop: whether half of the section is in view depends on the window.
-test("§9 it starts when half of the section is in view, not before", async ({ landing, page }) => {
-  await openStopped(page, landing);
-  await showShare(page, landing, 0.45);
-  await page.clock.runFor(5000);
-  await expect(landing.shownLines).toHaveCount(0);
-
-  await showShare(page, landing, 0.6);
-  await page.clock.runFor(1000);
-  await expect(landing.shownLines).toHaveCount(1);
-});
-
 test(
   "no word moves to another line while it plays on a phone",
   { tag: "@once" },

@@ -1,4 +1,4 @@
-/** Protection from bots, from other sites, and from scripts injected into the page. */
+/** Protection from bots, and from scripts injected into the page. */
 import type { Page } from "@playwright/test";
 import { expect, test, uniqueEmail } from "../support/fixtures.ts";
 
@@ -19,26 +19,6 @@ test(
     await expect(landing.submit).toBeFocused();
   },
 );
-
-test.describe("another site", { tag: "@once" }, () => {
-  test.use({ expectedConsole: /Failed to load|frame-ancestors|Refused to|violates/ });
-
-  test("cannot sign up its visitors", async ({ page, site }) => {
-    const email = uniqueEmail();
-    await page.route("http://evil.test/", (route) =>
-      route.fulfill({
-        contentType: "text/html",
-        body: `<form method="post" action="${site.origin}/"><input name="email" value="${email}">
-          <button>Win</button></form>`,
-      }),
-    );
-    await page.goto("http://evil.test/");
-    const response = page.waitForResponse(`${site.origin}/`);
-    await page.getByRole("button").click();
-    expect((await response).status()).toBe(403);
-    expect(await site.signUp(email), "a first sign-up").toBe(201);
-  });
-});
 
 test.describe("an injected script", { tag: "@once" }, () => {
   test.use({ expectedConsole: /Content Security Policy|Trusted|violates|refused/i });

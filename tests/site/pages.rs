@@ -27,6 +27,35 @@ async fn sections_are_in_order() {
 }
 
 #[tokio::test]
+async fn page_says_what_the_agent_does_and_compares_it() {
+    let page = TestSite::start().await.page().await;
+    let title = "<title>Steward — the AI agent that runs your business</title>";
+    assert!(page.contains(title), "{page}");
+    let main = page.split("<main").nth(1).expect("the page's main part");
+    for text in [
+        "business plan",
+        "launches your website",
+        "runs your marketing",
+        "texts you when sales come in",
+        "decentralized storage",
+        "<h3>S3-compatible storage</h3>",
+        "<h3>File explorer</h3>",
+        "<h3>Built-in editor</h3>",
+        "<h3>Local credentials</h3>",
+        "<h3>Analytics</h3>",
+        "<h3>24/7 operation</h3>",
+        "<h3>You own it</h3>",
+        "<h3>Unlimited scaling</h3>",
+        "<h3>No platform shutdown</h3>",
+    ] {
+        assert!(main.contains(text), "{text}");
+    }
+    for column in ["<b>A chat assistant</b>", "<b>Steward</b>"] {
+        assert_eq!(main.matches(column).count(), 6, "{column}");
+    }
+}
+
+#[tokio::test]
 async fn page_is_complete_html_with_one_inline_and_one_external_script() {
     let page = TestSite::start().await.page().await;
     assert!(
