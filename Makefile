@@ -1,6 +1,6 @@
 # The commands of this project. `make` without a target lists them.
 
-# The address of the site. Without DATA, the directory of its list, the program looks for the list as the README says.
+# The address of the site. Without DATA, the directory of its list, the program looks for the list as docs/settings.md says.
 ADDR ?= $(or $(LANDING_ADDR),127.0.0.1:3000)
 
 # .ci/setup installs its tools in ~/.cache/landing. wasm-opt comes with the npm packages.

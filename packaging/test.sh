@@ -137,7 +137,7 @@ SCRIPT
   equals $(($(wc -l <"$work/statuses") + 1)) "$(count)"
 }
 
-# As docs/deployment.md says. No database is there.
+# As docs/settings.md says. No database is there.
 uses_a_database() {
   inside cp -a /etc/landing.env /root/landing.env
   inside sed -i 's/^LANDING_DATA=/#&/' /etc/landing.env

@@ -215,10 +215,10 @@ fn invalid_addresses_come_with_their_remedy() {
     assert_eq!(config.addr.to_string(), "127.0.0.1:4601");
 }
 
-/// Returns the options of the server, as the README lists them.
+/// Returns the options of the server, as `docs/settings.md` lists them.
 fn documented_options() -> Vec<String> {
-    let readme = include_str!("../../README.md");
-    let rows = readme.lines().filter_map(|line| line.strip_prefix("| `--"));
+    let page = include_str!("../../docs/settings.md");
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| `--"));
     let cells = rows.filter_map(|row| row.split_once(" |"));
     let options = cells.flat_map(|(cell, _)| cell.split(", `--"));
     options
@@ -232,7 +232,7 @@ fn variable(option: &str) -> String {
 }
 
 #[test]
-fn readme_lists_every_option_and_help_its_variable() {
+fn settings_page_lists_every_option_and_help_its_variable() {
     let output = landing(Sandbox::new().path())
         .args(["serve", "--help"])
         .output();
