@@ -1,5 +1,20 @@
 //! The rules of HTTP (RFC 9110): what each method does with each precondition on each kind of
 //! resource.
+//!
+//! The conformance suite of CISPA (https://github.com/cispa/http-conformance) has 106 rules. It also reports nine that
+//! the site does not break:
+//!
+//! - `reject_fields_contaning_cr_lf_nul`: a line may end with a line feed alone (RFC 9112, 2.2). nginx also accepts a
+//!   carriage return.
+//! - `code_405_blocked_methods`: TRACE and CONNECT of an unknown path are a 404, because nothing is there that could
+//!   allow a method. HAProxy responds to CONNECT itself.
+//! - `allow_crlf_start`: a GET of `/api/waitlist` is a 405, with or without an empty line before it. Caddy rejects the
+//!   empty line.
+//! - `code_415_unsupported_media_type`: the content type is wrong and not the coding, so a 415 needs no
+//!   `Accept-Encoding` (RFC 9110, 15.5.16).
+//! - `sts_header_http`, `redirect_after_upgrade_insecure_requests`: only without a proxy, which has TLS and redirects.
+//! - `code_405_allow`, `STS_header_after_upgrade_insecure_requests`: nginx responds to TRACE itself.
+//! - `code_400_after_bad_host_request`: HAProxy forwards one of two equal `Host` fields.
 
 use std::sync::{
     Arc,
