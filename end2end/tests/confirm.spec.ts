@@ -1,7 +1,7 @@
 /** Confirming an address: the step for the code, and the page of the link. */
 import type { Locator, Page } from "@playwright/test";
 import { addStyle, expect, uniqueEmail } from "../support/fixtures.ts";
-import { hiddenWidth } from "../support/landing-page.ts";
+import { boundingBox, hiddenWidth } from "../support/landing-page.ts";
 import { CONFIRM_LINK, confirmingTest as test } from "../support/mail-server.ts";
 import { setFontSize, TEXT_SPACING } from "../support/text-layout.ts";
 
@@ -50,6 +50,10 @@ test.describe("the step for the code", { tag: "@once" }, () => {
         await expect(landing.toasts).toBeInViewport({ ratio: 1 });
         await landing.expectClearOfToast(codeField(page));
         if (hasRoom) await landing.expectUncovered(label);
+        // A button below the field does not separate it from its message.
+        const button = await boundingBox(landing.submit);
+        if (button.y > (await boundingBox(codeField(page))).y)
+          expect((await boundingBox(landing.message)).y).toBeLessThan(button.y);
         // A smooth scroll that is under way could end elsewhere.
         await page.emulateMedia({ reducedMotion: "reduce" });
         for (const control of [

@@ -305,6 +305,8 @@ test.describe("large text", { tag: "@once" }, () => {
         await landing.keepToastOpen();
         await landing.finishAnimations();
         await expect(landing.toasts).toBeInViewport({ ratio: 1 });
+        // A finger can scroll the rest of a long text into view.
+        await expect(landing.toasts).toHaveCSS("touch-action", "pan-y");
       });
     }
   }
