@@ -7,12 +7,9 @@ use crate::waitlist::{Email, InvalidEmail};
 /// addresses that are invalid today, and `check` reports them so that they can be erased.
 ///
 /// # Errors
-/// [`InvalidEmail::Empty`].
+/// [`InvalidEmail::Empty`] and [`InvalidEmail::TooLong`].
 pub(super) fn parse_listed_address(text: &str) -> Result<Email, InvalidEmail> {
-    match without_name(text) {
-        "" => Err(InvalidEmail::Empty),
-        address => Ok(Email::from_stored(address)),
-    }
+    without_name(text).to_owned().try_into()
 }
 
 /// Parses an address that shall be on the list.

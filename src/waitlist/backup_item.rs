@@ -2,6 +2,7 @@
 
 use std::{error::Error, io};
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::{
@@ -12,8 +13,10 @@ use super::{
     suppression::{AddressHash, Departure},
 };
 
-/// A part of a list. A backup has them in this order, except that the deliveries of each message follow it.
-#[derive(Clone, Debug, Eq, PartialEq)]
+/// A part of a list, and a line of a backup. A backup has them in this order, except that the deliveries of each message
+/// follow it.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum BackupItem {
     /// An address that is suppressed.
     Suppressed(AddressHash),

@@ -20,6 +20,7 @@ const LABEL_MAX_BYTES: usize = 63;
 ///
 /// `Debug` hides the address and there is no `Display`, so an address never appears in a log.
 #[derive(Clone, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(try_from = "String")]
 pub struct Email(String);
 
 impl Email {
@@ -86,6 +87,19 @@ impl Email {
         };
         key.make_ascii_lowercase();
         key
+    }
+}
+
+/// Accepts an address that an earlier version has stored, which may be invalid today.
+impl TryFrom<String> for Email {
+    type Error = InvalidEmail;
+
+    fn try_from(address: String) -> Result<Self, InvalidEmail> {
+        match address.len() {
+            0 => Err(InvalidEmail::Empty),
+            1..=ADDRESS_MAX_BYTES => Ok(Self(address)),
+            _ => Err(InvalidEmail::TooLong),
+        }
     }
 }
 

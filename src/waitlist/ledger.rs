@@ -62,6 +62,7 @@ impl Message {
 
 /// The states of a delivery. Their numbers are part of the format of a list in a data directory.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
+#[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum DeliveryState {
     /// It has not begun.

@@ -14,6 +14,7 @@ const CONFIRMATION_DAYS: &str = "confirmation-days";
 
 /// The id of a message, by which the ledger knows who has had it: 1 to 64 characters of `a-z`, `0-9` and `-`.
 #[derive(Clone, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
+#[serde(try_from = "String")]
 pub struct MessageId(Box<str>);
 
 /// A text that cannot be an id of a message.
@@ -59,6 +60,14 @@ impl FromStr for MessageId {
             return Err(InvalidMessageId);
         }
         Ok(Self(text.into()))
+    }
+}
+
+impl TryFrom<String> for MessageId {
+    type Error = InvalidMessageId;
+
+    fn try_from(text: String) -> Result<Self, InvalidMessageId> {
+        text.parse()
     }
 }
 

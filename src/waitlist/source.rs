@@ -10,6 +10,7 @@ const SOURCE_MAX_BYTES: usize = 64;
 
 /// The source of a sign-up: 1 to 64 characters of `a-z`, `0-9`, `.`, `_` and `-`.
 #[derive(Clone, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
+#[serde(try_from = "String")]
 pub struct Source(Box<str>);
 
 /// A text that cannot be a source.
@@ -66,5 +67,13 @@ impl FromStr for Source {
 
     fn from_str(text: &str) -> Result<Self, InvalidSource> {
         Self::parse(text)
+    }
+}
+
+impl TryFrom<String> for Source {
+    type Error = InvalidSource;
+
+    fn try_from(text: String) -> Result<Self, InvalidSource> {
+        Self::parse(&text)
     }
 }

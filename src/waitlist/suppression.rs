@@ -111,14 +111,6 @@ impl Departure {
             source,
         }
     }
-
-    /// Reads a departure from its id and its source. Returns `None` if one of them is malformed.
-    pub fn parse(id: &str, source: Option<&str>) -> Option<Self> {
-        Some(Self {
-            id: id.parse().ok()?,
-            source: source.map(Source::parse).transpose().ok()?,
-        })
-    }
 }
 
 impl Suppressions {

@@ -75,7 +75,7 @@ pub(super) fn run(args: &BackupArgs) -> anyhow::Result<()> {
 /// restored, as if they had left after the backup.
 fn write_backup(out: impl Write, list: &WaitlistHandle, bar: &ProgressBar) -> io::Result<Trailer> {
     let suppressions = list.suppressions().map_err(io::Error::other)?;
-    let mut writer = BackupWriter::new(out, &suppressions.key(), SystemTime::now())?;
+    let mut writer = BackupWriter::new(out, suppressions.key(), SystemTime::now())?;
     for hash in suppressions.hashes() {
         writer.write(&BackupItem::Suppressed(hash))?;
     }

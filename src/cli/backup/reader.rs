@@ -9,16 +9,19 @@ use std::{
 };
 
 use ring::digest::{Context, SHA256};
+use serde_json::Value;
 use thiserror::Error;
 
 use super::{
-    lines::{AnyHeader, BackupCounts, FORMAT, Line, Trailer},
+    lines::{BackupCounts, FORMAT, Frame, Header, Trailer},
     writer::{hex, to_line},
 };
 use crate::waitlist::{BackupItem, ListKey, MessageId};
 
 /// The beginning of every backup.
 const BEGINNING: &str = "{\"backup\":";
+/// The beginning of its last line.
+const END: &[u8] = b"{\"end\":";
 /// Maximum length of a line, in bytes. JSON needs up to six bytes for each of the 200 of a subject or a reply.
 const LINE_MAX_BYTES: u64 = 1 << 13;
 
@@ -35,7 +38,7 @@ pub(crate) enum BackupError {
         "it is a backup of format {format}, and this program reads format {FORMAT}; use {program}, which wrote it, or a \
          newer version"
     )]
-    OtherFormat { format: u32, program: String },
+    OtherFormat { format: u64, program: String },
     #[error("line {line} of the backup was changed; use the original file")]
     ChangedLine { line: u64 },
     #[error("the backup was changed: its checksum is wrong; use the original file")]
@@ -71,19 +74,16 @@ impl<R: Read> BackupReader<R> {
             });
         }
         let first = read_line(&mut file)?;
-        let AnyHeader { backup } =
-            serde_json::from_slice(&first).map_err(|_| BackupError::ChangedLine { line: 1 })?;
-        if backup.format != FORMAT {
-            return Err(BackupError::OtherFormat {
-                format: backup.format,
-                program: backup.program,
-            });
+        let (format, program) = format_of(&first).ok_or(BackupError::ChangedLine { line: 1 })?;
+        if format != FORMAT {
+            return Err(BackupError::OtherFormat { format, program });
         }
-        let header = match serde_json::from_slice(&first) {
-            Ok(Line::Backup(header)) => header.parse(),
-            _ => None,
+        let Ok(Frame::Backup(Header {
+            key, created_at, ..
+        })) = serde_json::from_slice(&first)
+        else {
+            return Err(BackupError::ChangedLine { line: 1 });
         };
-        let (key, created_at) = header.ok_or(BackupError::ChangedLine { line: 1 })?;
         let mut hash = Context::new(&SHA256);
         hash.update(&first);
         Ok(Self {
@@ -118,12 +118,10 @@ impl<R: Read> BackupReader<R> {
         let text = read_line(&mut self.file)?;
         self.line_number += 1;
         let line = self.line_number;
-        let item = match serde_json::from_slice(&text) {
-            Ok(Line::End(_)) => return self.check_trailer(&text).map(|()| None),
-            Ok(parsed) => parsed.item(),
-            Err(_) => None,
-        };
-        let item = item.ok_or(BackupError::ChangedLine { line })?;
+        if text.starts_with(END) {
+            return self.check_trailer(&text).map(|()| None);
+        }
+        let item = serde_json::from_slice(&text).map_err(|_| BackupError::ChangedLine { line })?;
         match &item {
             BackupItem::Message(message) => self.last_message = Some(message.id.clone()),
             BackupItem::Delivery(message, _) if self.last_message.as_ref() != Some(message) => {
@@ -142,7 +140,7 @@ impl<R: Read> BackupReader<R> {
             counts: self.counts,
             sha256: hex(self.hash.clone().finish()),
         };
-        let expected = to_line(&Line::End(expected))?;
+        let expected = to_line(&Frame::End(expected))?;
         if found != expected || !self.file.fill_buf()?.is_empty() {
             return Err(BackupError::Changed);
         }
@@ -166,6 +164,14 @@ impl<R: Read> Iterator for BackupReader<R> {
 /// Returns whether a file that begins like this is a backup.
 fn is_backup(beginning: &[u8]) -> bool {
     beginning.starts_with(BEGINNING.as_bytes())
+}
+
+/// Returns the format of a backup and the program that wrote it, from the first line in any format.
+fn format_of(first: &[u8]) -> Option<(u64, String)> {
+    let first: Value = serde_json::from_slice(first).ok()?;
+    let backup = &first["backup"];
+    let program = backup["program"].as_str().unwrap_or_default();
+    Some((backup["format"].as_u64()?, program.to_owned()))
 }
 
 /// Reads a line, with its line break.

@@ -2,8 +2,8 @@
 
 use std::{fs, os::unix::fs::PermissionsExt};
 
-use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD as BASE64};
-use landing::waitlist::ListKey;
+use landing::waitlist::{AddressHash, ListKey};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
@@ -20,21 +20,25 @@ fn key() -> ListKey {
 
 /// Returns the hash of an address under [`key`], as a backup has it.
 pub(crate) fn hash(address: &str) -> String {
-    BASE64.encode(key().hash(address).as_bytes())
+    to_json(&key().hash(address))
+}
+
+fn to_json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("JSON")
+}
+
+/// Returns a time of day on 21 November 2026, as a backup has it.
+pub(crate) fn time(hour: u64, nanos: u32) -> String {
+    let seconds = 1_795_219_200 + hour * 3600;
+    format!(r#"{{"secs_since_epoch":{seconds},"nanos_since_epoch":{nanos}}}"#)
 }
 
 /// Returns a backup with these lines between the first and the last one.
 pub(crate) fn with_lines(lines: &[String]) -> String {
-    let header = json!({ "backup": {
-        "format": 1,
-        "program": "landing 0.1.0",
-        "created_at": "2026-11-21T08:00:00.000Z",
-        "key": BASE64.encode(key().as_bytes()),
-    } });
-    // The fields in the order in which the program writes them.
     let header = format!(
         r#"{{"backup":{{"format":1,"program":"landing 0.1.0","created_at":{},"key":{}}}}}"#,
-        header["backup"]["created_at"], header["backup"]["key"]
+        time(8, 0),
+        to_json(&key())
     );
     let body = lines.iter().map(|line| format!("{line}\n"));
     let text = format!("{header}\n{}", body.collect::<String>());
@@ -54,50 +58,116 @@ pub(crate) fn with_lines(lines: &[String]) -> String {
     text + &end + "\n"
 }
 
-fn delivery(message: &str, address: &str, rest: &str) -> String {
+/// Returns a delivery. `status` has what follows the state.
+pub(crate) fn delivery(
+    message: &str,
+    address: &str,
+    state: &str,
+    status: &str,
+    attempts: u32,
+) -> String {
     let recipient = hash(address);
-    format!(r#"{{"delivery":{{"message":"{message}","recipient":"{recipient}",{rest}}}}}"#)
+    format!(
+        r#"{{"delivery":["{message}",{{"recipient":{recipient},"status":{{"state":"{state}",{status}}},"attempts":{attempts}}}]}}"#
+    )
 }
+
+/// Returns a person. `facts` has what follows the sign-up time.
+pub(crate) fn person(email: &str, joined_at: &str, facts: &str) -> String {
+    format!(r#"{{"person":{{"email":"{email}","joined_at":{joined_at},{facts}}}}}"#)
+}
+
+/// What follows the sign-up time of a person of whom nothing else is known, and the state of such a delivery.
+pub(crate) const NO_FACTS: &str = r#""source":null,"asked_at":null,"confirmed_at":null"#;
+const NO_RESULT: &str = r#""since":null,"reply":null"#;
 
 /// Returns a backup with every kind of line, every field, and every state of a delivery except those under way.
 pub(super) fn everything() -> String {
-    let mut suppressed: Vec<_> = ["dan@example.com", "eve@example.com", "cyd@example.com"]
-        .map(|address| {
-            *key()
-                .hash(address)
-                .as_bytes()
-                .first_chunk::<16>()
-                .expect("16 bytes")
-        })
-        .to_vec();
+    let suppressed = ["dan@example.com", "eve@example.com", "cyd@example.com"];
+    let mut suppressed: Vec<AddressHash> = suppressed.map(|it| key().hash(it)).to_vec();
     suppressed.sort_unstable();
-    let suppressed = suppressed
-        .iter()
-        .map(|hash| format!(r#"{{"suppressed":"{}"}}"#, BASE64.encode(hash)));
+    let suppressed = suppressed.iter();
+    let suppressed = suppressed.map(|hash| format!(r#"{{"suppressed":{}}}"#, to_json(hash)));
     let mut lines: Vec<_> = suppressed.collect();
-    let since = r#""since":"2026-11-20T08:00:00.125Z""#;
+    let (eight, nine) = (time(8, 0), time(9, 500_000_000));
+    let replied = |code: u16, text: &str| {
+        let since = time(10, 125_000_000);
+        format!(r#""since":{since},"reply":{{"code":{code},"text":"{text}"}}"#)
+    };
+    let silent = format!(r#""since":{nine},"reply":null"#);
     lines.extend([
         r#"{"departure":{"id":"0b8d3c1e-6f1c-4d9a-9a53-0f6a2d0b7c11","source":"hn"}}"#.to_owned(),
-        r#"{"departure":{"id":"9b8d3c1e-6f1c-4d9a-9a53-0f6a2d0b7c11"}}"#.to_owned(),
-        r#"{"message":{"id":"confirmation-1","begun_at":"2026-11-01T08:00:00.000Z","subject":"123456 is your code"}}"#.to_owned(),
-        delivery("confirmation-1", "bob@example.com", &format!(r#""state":"deferred",{since},"code":451,"reply":"4.7.1 later \"please\"","attempts":3"#)),
-        delivery("confirmation-1", "ann@example.com", &format!(r#""state":"accepted",{since},"code":250,"reply":"","attempts":1"#)),
-        r#"{"message":{"id":"launch","begun_at":"2026-11-20T08:00:00.000Z","subject":"We are open 🎉","text_digest":"rqJk5zN0yzQ8nM3oO0l2wW1qvY9cQmFhB7t6dXu4_-8"}}"#.to_owned(),
-        delivery("launch", "ann@example.com", &format!(r#""state":"accepted",{since},"code":250,"reply":"2.0.0 Ok: queued as 4bX","attempts":1"#)),
-        delivery("launch", "bob@example.com", &format!(r#""state":"refused",{since},"code":550,"reply":"5.1.1 no such user","attempts":1"#)),
-        delivery("launch", "cyd@example.com", &format!(r#""state":"unknown",{since},"attempts":1"#)),
-        delivery("launch", "dan@example.com", &format!(r#""state":"skipped",{since},"attempts":0"#)),
-        delivery("launch", "eve@example.com", r#""state":"waiting","attempts":0"#),
-        r#"{"person":{"email":"old@example.com","joined_at":"1970-01-01T00:00:00.001Z"}}"#.to_owned(),
-        r#"{"person":{"email":"ann@example.com","joined_at":"2026-11-01T08:00:00.000Z","source":"hn","asked_at":"2026-11-01T08:00:00.000Z","confirmed_at":"2026-11-01T09:30:00.500Z"}}"#.to_owned(),
-        r#"{"person":{"email":"Bob@Example.com","joined_at":"2026-11-02T08:00:00.250Z","asked_at":"2026-11-02T08:00:00.250Z"}}"#.to_owned(),
+        r#"{"departure":{"id":"9b8d3c1e-6f1c-4d9a-9a53-0f6a2d0b7c11","source":null}}"#.to_owned(),
+        message("confirmation-1", "123456 is your code", "null"),
+        delivery(
+            "confirmation-1",
+            "bob@example.com",
+            "deferred",
+            &replied(451, "4.7.1 later \\\"please\\\""),
+            3,
+        ),
+        delivery(
+            "confirmation-1",
+            "ann@example.com",
+            "accepted",
+            &replied(250, ""),
+            1,
+        ),
+        message("launch", "We are open 🎉", &to_json(&[9; 32])),
+        delivery(
+            "launch",
+            "ann@example.com",
+            "accepted",
+            &replied(250, "2.0.0 Ok: queued as 4bX"),
+            1,
+        ),
+        delivery(
+            "launch",
+            "bob@example.com",
+            "refused",
+            &replied(550, "5.1.1 no such user"),
+            1,
+        ),
+        delivery("launch", "cyd@example.com", "unknown", &silent, 1),
+        delivery("launch", "dan@example.com", "skipped", &silent, 0),
+        delivery("launch", "eve@example.com", "waiting", NO_RESULT, 0),
+        person(
+            "old@example.com",
+            r#"{"secs_since_epoch":0,"nanos_since_epoch":1000000}"#,
+            NO_FACTS,
+        ),
+        person(
+            "ann@example.com",
+            &eight,
+            &format!(r#""source":"hn","asked_at":{eight},"confirmed_at":{nine}"#),
+        ),
+        person(
+            "Bob@Example.com",
+            &nine,
+            &format!(r#""source":null,"asked_at":{nine},"confirmed_at":null"#),
+        ),
         // In the order of their sign-ups.
-        r#"{"person":{"email":"=1+1@example.com","joined_at":"2026-11-03T08:00:00.000Z","source":"-x"}}"#.to_owned(),
+        person(
+            "=1+1@example.com",
+            &nine,
+            r#""source":"-x","asked_at":null,"confirmed_at":null"#,
+        ),
         // The owner has corrected the address to one that is suppressed.
-        r#"{"person":{"email":"cyd@example.com","joined_at":"2026-11-03T08:00:00.000Z"}}"#.to_owned(),
-        r#"{"person":{"email":"andré@bücher.example","joined_at":"2026-11-03T08:00:00.000Z","confirmed_at":"2026-11-03T08:00:00.000Z"}}"#.to_owned(),
+        person("cyd@example.com", &nine, NO_FACTS),
+        person(
+            "andré@bücher.example",
+            &nine,
+            &format!(r#""source":null,"asked_at":null,"confirmed_at":{nine}"#),
+        ),
     ]);
     with_lines(&lines)
+}
+
+pub(crate) fn message(id: &str, subject: &str, text_digest: &str) -> String {
+    let begun_at = time(8, 0);
+    format!(
+        r#"{{"message":{{"id":"{id}","begun_at":{begun_at},"subject":"{subject}","text_digest":{text_digest}}}}}"#
+    )
 }
 
 /// Returns the key, the lines and the counts of a backup, without the time, the program and the checksum.
@@ -185,10 +255,7 @@ fn backup_and_restore_say_what_they_have() {
     cli.run_with_input(&["restore", "-", "--store", "other"], piped)
         .success();
     assert_eq!(cli.stdout(&["count", "--store", "other"]), "6\n");
-    let one = with_lines(&[
-        r#"{"person":{"email":"ann@example.com","joined_at":"2026-11-01T08:00:00.000Z"}}"#
-            .to_owned(),
-    ]);
+    let one = with_lines(&[person("ann@example.com", &time(8, 0), NO_FACTS)]);
     let one = cli
         .run_with_input(&["restore", "-", "--store", "one"], one)
         .success();
@@ -234,21 +301,15 @@ fn every_place_is_restored_to_every_other() {
 #[test]
 fn deliveries_that_were_under_way_are_unknown() {
     let backup = with_lines(&[
-        r#"{"message":{"id":"launch","begun_at":"2026-11-20T08:00:00.000Z","subject":"Hi"}}"#
-            .to_owned(),
-        delivery(
-            "launch",
-            "ann@example.com",
-            r#""state":"sending","attempts":2"#,
-        ),
-        r#"{"person":{"email":"ann@example.com","joined_at":"2026-11-01T08:00:00.000Z"}}"#
-            .to_owned(),
+        message("launch", "Hi", "null"),
+        delivery("launch", "ann@example.com", "sending", NO_RESULT, 2),
+        person("ann@example.com", &time(8, 0), NO_FACTS),
     ]);
     for cli in [without_server(), with_database()] {
         cli.run_with_input(&["restore", "-"], &*backup).success();
         let restored = cli.stdout(&["backup"]);
         assert!(
-            restored.contains(r#""state":"unknown","attempts":2"#),
+            restored.contains(r#""state":"unknown","since":null,"reply":null},"attempts":2"#),
             "{restored}"
         );
     }
@@ -287,17 +348,14 @@ fn list_that_is_not_empty_is_not_restored() {
 /// Its checksum is right, but a list cannot have both lines.
 #[test]
 fn backup_that_contradicts_itself_is_not_restored() {
-    let departure = r#"{"departure":{"id":"0b8d3c1e-6f1c-4d9a-9a53-0f6a2d0b7c11"}}"#;
-    let message =
-        r#"{"message":{"id":"launch","begun_at":"2026-11-20T08:00:00.000Z","subject":"Hi"}}"#;
-    let person = |email: &str| {
-        format!(r#"{{"person":{{"email":"{email}","joined_at":"2026-11-01T08:00:00.000Z"}}}}"#)
-    };
-    let suppressed = format!(r#"{{"suppressed":"{}"}}"#, hash("eve@example.com"));
+    let departure = r#"{"departure":{"id":"0b8d3c1e-6f1c-4d9a-9a53-0f6a2d0b7c11","source":null}}"#;
+    let message = message("launch", "Hi", "null");
+    let person = |email: &str| person(email, &time(8, 0), NO_FACTS);
+    let suppressed = format!(r#"{{"suppressed":{}}}"#, hash("eve@example.com"));
     for (first, second, kind) in [
         (suppressed.clone(), suppressed, "suppressed address"),
         (departure.to_owned(), departure.to_owned(), "departure"),
-        (message.to_owned(), message.to_owned(), "message"),
+        (message.clone(), message, "message"),
         (
             person("ann@example.com"),
             person("Ann@example.com"),

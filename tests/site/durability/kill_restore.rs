@@ -4,7 +4,7 @@ use std::process::Command;
 
 use super::strace::landing_with_fault;
 use crate::{
-    cli::backup::{hash, with_lines},
+    cli::backup::{NO_FACTS, delivery, hash, message, person, time, with_lines},
     postgres_server::SHARED_SERVER,
     process::{Sandbox, landing},
 };
@@ -14,21 +14,13 @@ const PEOPLE: usize = 6_000;
 
 /// Returns a backup of people who all have a delivery.
 fn backup() -> String {
-    let suppressed = format!(r#"{{"suppressed":"{}"}}"#, hash("gone@example.com"));
-    let message =
-        r#"{"message":{"id":"launch","begun_at":"2026-11-20T08:00:00.000Z","subject":"Hi"}}"#;
-    let deliveries = (0..PEOPLE).map(|number| {
-        let recipient = hash(&format!("{number}@example.com"));
-        format!(
-            r#"{{"delivery":{{"message":"launch","recipient":"{recipient}","state":"accepted","since":"2026-11-20T08:00:00.000Z","code":250,"reply":"Ok","attempts":1}}}}"#
-        )
-    });
-    let people = (0..PEOPLE).map(|number| {
-        format!(
-            r#"{{"person":{{"email":"{number}@example.com","joined_at":"2026-11-01T08:00:00.000Z","source":"hn"}}}}"#
-        )
-    });
-    let lines = [suppressed, message.to_owned()].into_iter();
+    let suppressed = format!(r#"{{"suppressed":{}}}"#, hash("gone@example.com"));
+    let message = message("launch", "Hi", "null");
+    let (eight, number) = (time(8, 0), |number| format!("{number}@example.com"));
+    let replied = format!(r#""since":{eight},"reply":{{"code":250,"text":"Ok"}}"#);
+    let deliveries = (0..PEOPLE).map(|it| delivery("launch", &number(it), "accepted", &replied, 1));
+    let people = (0..PEOPLE).map(|it| person(&number(it), &eight, NO_FACTS));
+    let lines = [suppressed, message].into_iter();
     with_lines(&lines.chain(deliveries).chain(people).collect::<Vec<_>>())
 }
 
