@@ -13,7 +13,7 @@ use clap::{
     error::{ContextKind, ContextValue, ErrorKind},
 };
 
-use super::{Cli, command, hints::add_hint, terminal::log};
+use super::{Cli, command, terminal::log};
 use crate::exit::print_stderr;
 
 /// Exit code after an invalid command line or environment.
@@ -28,7 +28,7 @@ pub(super) fn parse() -> Cli {
     if let Err(error) = options
         && error.use_stderr()
     {
-        exit_with(add_hint(error));
+        exit_with(error);
     }
     // Compose files and systemd units write an empty variable to leave a setting at its default, but clap would parse
     // the empty value.

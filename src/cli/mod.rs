@@ -18,7 +18,7 @@
 //! - `address`, `people_args`: addresses on the command line.
 //! - `time`: times on the command line and in output.
 //! - `link_check`: asks the site whether its unsubscribe links work.
-//! - `help`: the commands in groups. `hints`: hints for the words of other programs.
+//! - `help`: the commands in groups.
 //!
 //! Only for the server: `serve_check` checks what a start needs, `server_socket` opens or inherits the socket,
 //! `fd_limit` raises the limit on open files, and `service_manager` notifies systemd.
@@ -39,7 +39,6 @@ mod export;
 mod fd_limit;
 mod health;
 mod help;
-mod hints;
 mod import;
 mod link_check;
 mod list;

@@ -156,34 +156,20 @@ fn prints_man_pages_and_completions() {
 }
 
 #[test]
-fn invalid_command_lines_exit_2_and_get_a_hint() {
+fn invalid_command_lines_exit_2_and_name_what_is_similar() {
     let cli = without_server();
-    for (args, hint) in [
-        (&["delete", "ann@example.com"][..], "`landing erase`"),
-        (&["suppress", "ann@example.com"], "`landing unsubscribe`"),
-        (&["insert", "ann@example.com"], "`landing add`"),
-        (&["search", "ann@example.com"], "`landing show`"),
-        (&["dump"], "`landing backup`"),
-        (&["--port", "8080"], "`--addr 127.0.0.1:3000`"),
-        (&["serve", "--port=8080"], "`--addr 127.0.0.1:3000`"),
-        (&["list", "--from", "2026-11-01"], "`--since TIME`"),
-        (&["export", "--out", "list.csv"], "`--output FILE`"),
-        (&["count", "--db", "data"], "`--store STORE`"),
-        (&["list", "--utm-source", "hn"], "`--source SOURCE`"),
-        (&["help"], "`--help`"),
-        (&["version"], "`--version`"),
-        (&["exprot"], "'export'"),
+    for (args, expected) in [
+        (&["exprot"][..], "'export'"),
         (&["list", "--limt", "2"], "'--limit'"),
+        (&["help"], "unrecognized subcommand 'help'"),
+        (&["list", "--limit", "ten"], ": write a whole number\n"),
     ] {
         let result = cli.run(args).code(2);
         let error = stderr(&result);
-        assert!(error.contains(hint), "{args:?}: {error}");
-        assert_eq!(error.matches("tip:").count(), 1, "{args:?}: {error}");
+        assert!(error.contains(expected), "{args:?}: {error}");
         assert!(error.contains("try '--help'"), "{args:?}: {error}");
         assert_eq!(stdout(&result), "");
     }
-    let error = stderr(&cli.run(&["list", "--limit", "ten"]).code(2));
-    assert!(error.contains(": write a whole number\n"), "{error}");
 }
 
 #[test]
