@@ -1,11 +1,6 @@
 //! Parses the command line and the environment, and reports what is invalid in them.
 
-use std::{
-    env,
-    error::Error,
-    ffi::{OsStr, OsString},
-    process,
-};
+use std::{env, error::Error, ffi::OsString};
 
 use clap::{
     Arg, FromArgMatches,
@@ -13,11 +8,7 @@ use clap::{
     error::{ContextKind, ContextValue, ErrorKind},
 };
 
-use super::{Cli, command, terminal::log};
-use crate::exit::print_stderr;
-
-/// Exit code after an invalid command line or environment.
-const EXIT_USAGE: i32 = 2;
+use super::{Cli, command};
 
 /// Parses the command line and the environment. Does not return if one is invalid: then it prints why, and exits with
 /// code 2.
@@ -28,7 +19,7 @@ pub(super) fn parse() -> Cli {
     if let Err(error) = options
         && error.use_stderr()
     {
-        exit_with(error);
+        error.exit();
     }
     // Compose files and systemd units write an empty variable to leave a setting at its default, but clap would parse
     // the empty value.
@@ -41,21 +32,8 @@ pub(super) fn parse() -> Cli {
     }
     let matches = cli
         .try_get_matches()
-        .unwrap_or_else(|error| exit_with(name_variable(error)));
-    Cli::from_arg_matches(&matches).unwrap_or_else(|error| exit_with(error.format(&mut command())))
-}
-
-/// Prints an error of the command line, or the help that it asks for, and exits.
-pub(super) fn exit_with(error: clap::Error) -> ! {
-    if !error.use_stderr() || !is_server() || !wants_json_log() {
-        error.exit();
-    }
-    log::print_errors_as_json();
-    let text = error.to_string();
-    // The other paragraphs are the usage and a hint at `--help`.
-    let message = text.split("\n\n").next().unwrap_or_default();
-    print_stderr(message.trim_start_matches("error: ").trim());
-    process::exit(EXIT_USAGE)
+        .unwrap_or_else(|error| name_variable(error).exit());
+    Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.format(&mut command()).exit())
 }
 
 /// Returns a warning for each variable of the environment whose name begins like those of settings, but is unknown.
@@ -137,18 +115,4 @@ fn problem(error: &clap::Error) -> String {
 fn is_server() -> bool {
     let first = env::args_os().nth(1);
     first.is_none_or(|arg| arg == "serve" || arg.as_encoded_bytes().starts_with(b"-"))
-}
-
-/// Returns whether the log of the server is JSON. Looks for the option itself, because the command line may be
-/// invalid.
-fn wants_json_log() -> bool {
-    let args: Vec<_> = env::args_os().skip(1).collect();
-    let by_option = args.iter().enumerate().find_map(|(at, arg)| {
-        if arg == "--log" {
-            return args.get(at + 1).cloned();
-        }
-        arg.to_str()?.strip_prefix("--log=").map(OsString::from)
-    });
-    let format = by_option.or_else(|| env::var_os("LANDING_LOG"));
-    format.as_deref() == Some(OsStr::new("json"))
 }

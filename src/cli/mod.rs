@@ -171,7 +171,7 @@ pub fn run() -> ExitCode {
     match error.downcast::<InvalidLocation>() {
         Ok(error) => {
             let text = format!("{error}\n\nFor more information, try '--help'.\n");
-            arguments::exit_with(clap::Error::raw(ErrorKind::ValueValidation, text));
+            clap::Error::raw(ErrorKind::ValueValidation, text).exit()
         }
         // A server must end even if nobody reads standard error.
         Err(error) if is_server => print_stderr(&format!("{error:#}")),

@@ -161,43 +161,6 @@ fn fatal_errors_are_json_lines_in_a_json_log() {
 }
 
 #[test]
-fn invalid_settings_are_json_lines_in_a_json_log() {
-    let sandbox = Sandbox::new();
-    for (options, variables, message) in [
-        (
-            &["--log=json"][..],
-            &[("LANDING_ADDR", "4600")][..],
-            "LANDING_ADDR=4600: missing the IP address; write 127.0.0.1:4600, or 0.0.0.0:4600 to accept connections \
-             from other machines",
-        ),
-        (
-            &["--addr", "localhost"],
-            &[("LANDING_LOG", "json")],
-            "invalid value 'localhost' for '--addr <IP:PORT>': missing the port; write 127.0.0.1:3000",
-        ),
-        (
-            &["serve", "--log", "json", "--store", "mysql://x"],
-            &[],
-            "--store (LANDING_STORE): unknown kind of store; write sled:DIR or postgres://USER:PASSWORD@HOST/DATABASE; \
-             for a directory whose name has a colon, write ./NAME",
-        ),
-    ] {
-        let mut start = landing(sandbox.path());
-        let output = start.args(options).envs(variables.iter().copied()).output();
-        let output = output.expect("the program runs");
-        assert_eq!(output.status.code(), Some(2));
-        assert_eq!(json_error(&output), message);
-    }
-    // The option wins, and the commands have no log.
-    for args in [&["--log", "human", "--addr", "4600"][..], &["cuont"]] {
-        let mut start = landing(sandbox.path());
-        let output = start.args(args).env("LANDING_LOG", "json").output();
-        let error = stderr(&output.expect("the program runs"));
-        assert!(error.starts_with("error: "), "{error}");
-    }
-}
-
-#[test]
 fn errors_never_contain_a_stack_trace() {
     let sandbox = Sandbox::new();
     let (_listener, occupied) = occupied_address();
