@@ -1,9 +1,8 @@
 //! `landing restore`: restores a backup into an empty or new list.
 
 use std::{
-    fs::File,
     io::{self, Seek, Write},
-    path::{Path, PathBuf},
+    path::PathBuf,
 };
 
 use anyhow::{Context, bail};
@@ -11,6 +10,7 @@ use serde_json::json;
 
 use super::{
     backup::{BackupCounts, BackupReader},
+    import::input_file,
     store_location::{StoreArgs, StoreLocation},
     terminal::{output::OutputArgs, progress::byte_progress},
     time::rfc3339,
@@ -42,10 +42,10 @@ pub(super) struct RestoreArgs {
 
 pub(super) fn run(args: &RestoreArgs) -> anyhow::Result<()> {
     let path = Some(&*args.file).filter(|file| *file != "-");
-    let name = path.map_or("standard input".into(), |file| file.display().to_string());
+    let name = input_file::display_name(path);
     let nothing_restored = || format!("{name}: nothing was restored");
     let location = args.store.announce_location()?;
-    let mut file = open(path).with_context(nothing_restored)?;
+    let mut file = input_file::open(path).with_context(nothing_restored)?;
     let length = file.metadata().with_context(nothing_restored)?.len();
     let bar = byte_progress(length, "checking");
     let reader = BackupReader::open(bar.wrap_read(&file)).with_context(nothing_restored)?;
@@ -78,25 +78,6 @@ pub(super) fn run(args: &RestoreArgs) -> anyhow::Result<()> {
          who has left or was erased since"
     );
     Ok(())
-}
-
-/// Opens a file, or standard input. A backup is read twice, so the output of another program is copied to an unnamed
-/// temporary file first.
-fn open(path: Option<&Path>) -> io::Result<File> {
-    let mut input: Box<dyn io::Read> = match path {
-        Some(path) => {
-            let file = File::open(path)?;
-            if file.metadata()?.is_file() {
-                return Ok(file);
-            }
-            Box::new(file)
-        }
-        None => Box::new(io::stdin().lock()),
-    };
-    let mut copy = tempfile::tempfile()?;
-    io::copy(&mut input, &mut copy)?;
-    copy.rewind()?;
-    Ok(copy)
 }
 
 /// Compares the list with what the backup has.

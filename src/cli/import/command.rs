@@ -26,7 +26,7 @@ use crate::{
         store_location::{StoreArgs, StoreLocation},
         terminal::{output::OutputArgs, progress::byte_progress, signals},
     },
-    exit::set_exit_note,
+    exit::{print_stderr, set_exit_note},
     waitlist::Email,
 };
 
@@ -116,6 +116,9 @@ fn is_stdin(args: &ImportArgs) -> bool {
 }
 
 fn open(path: Option<&Path>) -> Result<File, FileError> {
+    if path.is_none() && io::stdin().is_terminal() {
+        print_stderr("type one address per line, and finish with Ctrl-D");
+    }
     input_file::open(path).map_err(|error| match path.and_then(Path::to_str) {
         // Somebody wants to add one person.
         Some(path) if Email::parse(path).is_ok() => FileError::AddressAsFile,

@@ -1,12 +1,6 @@
 //! Reads the rows of a table: cells that commas, semicolons or tabs separate, below a header row.
 
-use std::{
-    io::{self, BufRead, Cursor, Read},
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-};
+use std::io::{self, BufRead, Cursor, Read};
 
 use csv::{ByteRecord, Reader, ReaderBuilder};
 
@@ -15,10 +9,7 @@ use super::{
     row::{COLUMNS_MAX, Row},
 };
 use crate::{
-    cli::{
-        address::without_name,
-        transfer::{export_format::unescape_formula, line_reader::LINE_MAX_BYTES},
-    },
+    cli::{address::without_name, transfer::export_format::unescape_formula},
     waitlist::Email,
 };
 
@@ -29,9 +20,7 @@ const END: &str = "\u{1e}end of the file\u{1e}";
 
 /// The rows of a table.
 pub(super) struct CsvRows {
-    reader: Reader<NormalLines>,
-    /// How many bytes the reader may still read for this row.
-    budget: Arc<AtomicUsize>,
+    reader: Reader<UnixLines>,
     separator: char,
     columns: Vec<String>,
 }
@@ -52,15 +41,9 @@ impl CsvRows {
         let separator = *separators
             .max_by_key(|it| cells(it))
             .unwrap_or(&SEPARATORS[0]);
-        let budget = Arc::new(AtomicUsize::new(0));
-        let lines = NormalLines {
-            file: Box::new(file.chain(Cursor::new(format!("\n{END}\n")))),
-            budget: Arc::clone(&budget),
-            has_read_return: false,
-        };
+        let lines = file.chain(Cursor::new(format!("\n{END}\n")));
         let mut rows = Self {
-            reader: builder(separator).from_reader(lines),
-            budget,
+            reader: builder(separator).from_reader(UnixLines(Box::new(lines))),
             separator: separator.into(),
             columns: Vec::new(),
         };
@@ -101,21 +84,10 @@ impl CsvRows {
 
     /// Returns the next row. The one with the names of the columns comes first.
     pub(super) fn next_row(&mut self) -> Result<Option<Row>, FileError> {
-        let start = self.reader.position().line();
-        self.budget.store(LINE_MAX_BYTES, Ordering::Relaxed);
         let mut record = ByteRecord::new();
-        match self.reader.read_byte_record(&mut record) {
-            Ok(true) => {}
-            Ok(false) => return Ok(None),
-            Err(error) => {
-                return Err(match error.into_kind() {
-                    csv::ErrorKind::Io(error) if error.kind() == io::ErrorKind::FileTooLarge => {
-                        FileError::RowTooLong { line: start }
-                    }
-                    csv::ErrorKind::Io(error) => error.into(),
-                    other => io::Error::other(format!("{other:?}")).into(),
-                });
-            }
+        let is_row = self.reader.read_byte_record(&mut record);
+        if !is_row.map_err(io::Error::from)? {
+            return Ok(None);
         }
         let cells = record
             .iter()
@@ -176,37 +148,22 @@ fn builder(separator: u8) -> ReaderBuilder {
     builder
 }
 
-/// A file whose lines all end with `\n`, so that their numbers are those of an editor. It fails after a budget, so that
-/// an unclosed quotation mark does not fill the memory.
-struct NormalLines {
-    file: Box<dyn BufRead>,
-    budget: Arc<AtomicUsize>,
-    /// Whether the last byte that was read is `\r`.
-    has_read_return: bool,
-}
+/// A file without the carriage returns before its line breaks, so that the numbers of its lines are those of an editor.
+struct UnixLines(Box<dyn Read>);
 
-impl Read for NormalLines {
+impl Read for UnixLines {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
-            let left = self.budget.load(Ordering::Relaxed);
-            if left == 0 {
-                return Err(io::ErrorKind::FileTooLarge.into());
-            }
-            let read = self.file.read(buffer)?;
-            self.budget
-                .store(left.saturating_sub(read), Ordering::Relaxed);
-            let mut written = 0;
+            let read = self.0.read(buffer)?;
+            let mut kept = 0;
             for at in 0..read {
-                let byte = buffer[at];
-                let is_second = byte == b'\n' && self.has_read_return;
-                self.has_read_return = byte == b'\r';
-                if !is_second {
-                    buffer[written] = if self.has_read_return { b'\n' } else { byte };
-                    written += 1;
+                if buffer[at] != b'\r' {
+                    buffer[kept] = buffer[at];
+                    kept += 1;
                 }
             }
-            if written > 0 || read == 0 {
-                return Ok(written);
+            if kept > 0 || read == 0 {
+                return Ok(kept);
             }
         }
     }

@@ -29,15 +29,11 @@ pub(crate) enum FileError {
     NoHeaderRow { line: u64 },
     #[error("line {line}: the header row cannot be read: {reason}")]
     InvalidHeaderRow { line: u64, reason: &'static str },
-    #[error("line {line}: the row is longer than 1 MiB; perhaps a quotation mark is not closed")]
-    RowTooLong { line: u64 },
     #[error(
         "the file has more than {max} columns; keep only those that the import needs, for example with `jq -c \
          '{{email, joined_at, status}}'`"
     )]
     TooManyColumns { max: usize },
-    #[error(
-        "line {line} is of a backup, which has more than people; run `landing restore FILE` instead"
-    )]
-    Backup { line: u64 },
+    #[error("the file is a backup, which has more than people; run `landing restore FILE` instead")]
+    Backup,
 }

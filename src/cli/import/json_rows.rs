@@ -1,6 +1,9 @@
 //! Reads JSON lines: one object per line. An inner object or array is one value, its text.
 
-use std::{collections::HashMap, io::BufRead};
+use std::{
+    collections::HashMap,
+    io::{BufRead, Split},
+};
 
 use serde_json::{Map, Value};
 
@@ -8,23 +11,9 @@ use super::{
     error::FileError,
     row::{COLUMNS_MAX, Row},
 };
-use crate::cli::transfer::line_reader::{Line, TOO_LONG, next_line};
-
-/// The keys of a backup, whose objects have one each.
-const BACKUP_KEYS: [&str; 8] = [
-    "backup",
-    "person",
-    "list_key",
-    "suppressed",
-    "departure",
-    "message",
-    "delivery",
-    "end",
-];
-
 /// The objects of a file.
 pub(super) struct JsonRows {
-    lines: Box<dyn BufRead>,
+    lines: Split<Box<dyn BufRead>>,
     line: u64,
     /// The keys so far, in the order in which they came.
     columns: Vec<String>,
@@ -32,9 +21,9 @@ pub(super) struct JsonRows {
 }
 
 impl JsonRows {
-    pub(super) fn new(lines: Box<dyn BufRead>) -> Self {
+    pub(super) fn new(file: Box<dyn BufRead>) -> Self {
         Self {
-            lines,
+            lines: file.split(b'\n'),
             line: 0,
             columns: Vec::new(),
             indexes: HashMap::new(),
@@ -46,18 +35,17 @@ impl JsonRows {
     }
 
     pub(super) fn next_row(&mut self) -> Result<Option<Row>, FileError> {
-        let Some(text) = next_line(&mut self.lines)? else {
+        let Some(text) = self.lines.next().transpose()? else {
             return Ok(None);
         };
         self.line += 1;
-        let cells = match text {
-            Line::Text(text) if text.trim_ascii().is_empty() => Ok(Vec::new()),
+        let cells = match text.trim_ascii() {
+            b"" => Ok(Vec::new()),
             // Invalid UTF-8 matters only in values that are used.
-            Line::Text(text) => match serde_json::from_str(&String::from_utf8_lossy(&text)) {
+            text => match serde_json::from_str(&String::from_utf8_lossy(text)) {
                 Ok(object) => Ok(self.cells(object)?),
                 Err(_) => Err("invalid JSON: each line must be one object"),
             },
-            Line::TooLong => Err(TOO_LONG),
         };
         Ok(Some(Row {
             line: self.line,
@@ -67,9 +55,6 @@ impl JsonRows {
 
     /// Returns the values in the order of the columns.
     fn cells(&mut self, object: Map<String, Value>) -> Result<Vec<String>, FileError> {
-        if object.len() == 1 && BACKUP_KEYS.iter().any(|key| object.contains_key(*key)) {
-            return Err(FileError::Backup { line: self.line });
-        }
         let mut cells = vec![String::new(); self.columns.len()];
         for (key, value) in object {
             let at = match self.indexes.get(&key) {

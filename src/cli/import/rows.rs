@@ -1,34 +1,20 @@
 //! Reads the rows of a file: a list of addresses, a table (CSV), or JSON lines.
 
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Cursor, Read, Split};
+
+use encoding_rs_io::DecodeReaderBytesBuilder;
 
 use super::{csv_rows::CsvRows, error::FileError, json_rows::JsonRows, row::Row};
-use crate::{
-    cli::{
-        address::without_name,
-        transfer::line_reader::{Line, TOO_LONG, next_line},
-    },
-    waitlist::Email,
-};
+use crate::{cli::address::without_name, waitlist::Email};
 
 /// How much of a file shows what it is, in bytes.
-const BEGINNING_BYTES: usize = 1 << 16;
+const BEGINNING_BYTES: u64 = 1 << 16;
 /// The number of bytes in which null bytes are searched for. Text in UTF-16 has one at least at each separator.
 const NULL_SEARCH_BYTES: usize = 1 << 10;
-/// Begins a CSV export, because spreadsheets recognize UTF-8 by it.
-const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 /// The files of Excel and LibreOffice are ZIP archives. Old ones of Excel are compound files. The third is gzip.
 const ARCHIVES: [&[u8]; 3] = [b"PK", b"\xd0\xcf\x11\xe0", b"\x1f\x8b"];
-/// How the lines of a backup begin that are not people.
-const BACKUP_STARTS: [&str; 7] = [
-    "#landing",
-    "# landing",
-    "# list key ",
-    "# suppressed ",
-    "# departure ",
-    "# message ",
-    "# delivery ",
-];
+/// The beginning of every backup.
+const BACKUP: &[u8] = b"{\"backup\":";
 /// The marks before the lines of a list.
 const BULLETS: [&str; 3] = ["- ", "* ", "• "];
 
@@ -39,7 +25,7 @@ pub(super) type Source<'a> = &'a dyn Fn() -> io::Result<Box<dyn Read>>;
 pub(super) enum Rows {
     /// One address per line.
     List {
-        lines: Box<dyn BufRead>,
+        lines: Split<Box<dyn BufRead>>,
         line: u64,
     },
     Table(Box<CsvRows>),
@@ -47,35 +33,41 @@ pub(super) enum Rows {
 }
 
 impl Rows {
-    /// Opens a file, and finds out what it is.
+    /// Opens a file, and finds out what it is. UTF-16 is recognized by its byte order mark.
     ///
     /// # Errors
     /// [`FileError`].
     pub(super) fn open(source: Source) -> Result<Self, FileError> {
-        let mut file = BufReader::with_capacity(BEGINNING_BYTES, source()?);
-        let beginning = file.fill_buf()?;
+        let mut file = DecodeReaderBytesBuilder::new()
+            .strip_bom(true)
+            .build(source()?);
+        let mut beginning = Vec::new();
+        file.by_ref()
+            .take(BEGINNING_BYTES)
+            .read_to_end(&mut beginning)?;
         if ARCHIVES.iter().any(|it| beginning.starts_with(it)) {
             return Err(FileError::Archive);
         }
         if beginning.iter().take(NULL_SEARCH_BYTES).any(|it| *it == 0) {
             return Err(FileError::NullBytes);
         }
-        if beginning.starts_with(BYTE_ORDER_MARK) {
-            file.consume(BYTE_ORDER_MARK.len());
+        if beginning.starts_with(BACKUP) {
+            return Err(FileError::Backup);
         }
-        let beginning = String::from_utf8_lossy(file.fill_buf()?).into_owned();
-        let first = beginning
-            .split(['\n', '\r'])
+        let text = String::from_utf8_lossy(&beginning).into_owned();
+        let file: Box<dyn BufRead> = Box::new(BufReader::new(Cursor::new(beginning).chain(file)));
+        let mut lines = text.lines();
+        let first = lines
             .find(|line| !line.trim().is_empty() && !is_comment(line))
             .unwrap_or_default();
         Ok(match first.trim_start().chars().next() {
-            Some('{') => Self::Objects(JsonRows::new(Box::new(file))),
+            Some('{') => Self::Objects(JsonRows::new(file)),
             Some('[') => return Err(FileError::JsonArray),
             Some(_) if Email::parse(list_item(first)).is_err() => {
-                Self::Table(Box::new(CsvRows::open(Box::new(file), first)?))
+                Self::Table(Box::new(CsvRows::open(file, first)?))
             }
             _ => Self::List {
-                lines: Box::new(file),
+                lines: file.split(b'\n'),
                 line: 0,
             },
         })
@@ -104,9 +96,6 @@ impl Rows {
             let Some(row) = row else { return Ok(None) };
             match &row.cells {
                 Ok(cells) if cells.iter().all(|it| it.trim().is_empty()) => {}
-                Ok(cells) if is_of_backup(&cells[0]) => {
-                    return Err(FileError::Backup { line: row.line });
-                }
                 _ => return Ok(Some(row)),
             }
         }
@@ -114,22 +103,18 @@ impl Rows {
 }
 
 /// Returns the next line of a list that is not a comment.
-fn next_item(mut lines: &mut dyn BufRead, line: &mut u64) -> io::Result<Option<Row>> {
-    while let Some(text) = next_line(&mut lines)? {
+fn next_item(lines: &mut Split<Box<dyn BufRead>>, line: &mut u64) -> io::Result<Option<Row>> {
+    for text in lines {
+        let text = text?;
+        let text = String::from_utf8_lossy(&text);
         *line += 1;
-        let cells = match text {
-            Line::Text(text) => {
-                let text = String::from_utf8_lossy(&text);
-                if is_comment(&text) && !is_of_backup(&text) {
-                    continue;
-                }
-                match text.trim_start().starts_with('#') && !is_of_backup(&text) {
-                    // Somebody may have taken the address off the list like this.
-                    true => Err("the line begins with # and has an address; remove one of the two"),
-                    false => Ok(vec![list_item(&text).to_owned()]),
-                }
-            }
-            Line::TooLong => Err(TOO_LONG),
+        if is_comment(&text) {
+            continue;
+        }
+        let cells = match text.trim_start().starts_with('#') {
+            // Somebody may have taken the address off the list like this.
+            true => Err("the line begins with # and has an address; remove one of the two"),
+            false => Ok(vec![list_item(&text).to_owned()]),
         };
         return Ok(Some(Row { line: *line, cells }));
     }
@@ -151,11 +136,6 @@ fn list_item(line: &str) -> &str {
 fn is_comment(line: &str) -> bool {
     let text = line.trim_start().strip_prefix('#');
     text.is_some_and(|text| !text.contains('@') && !text.starts_with([',', ';', '\t']))
-}
-
-fn is_of_backup(cell: &str) -> bool {
-    let cell = cell.trim_start().trim_start_matches('"');
-    BACKUP_STARTS.iter().any(|start| cell.starts_with(start))
 }
 
 /// Reads a file of people, whatever it says about them: one address per line, or a table or JSON lines in which one

@@ -190,29 +190,8 @@ fn dry_run_changes_nothing() {
 }
 
 #[test]
-fn reads_utf_16_with_a_byte_order_mark() {
-    let cli = without_server();
-    let text = "\u{feff}email\tname\tjoined_at\nann@example.com\tÄnn\t2026-11-01\n";
-    let encode = |to: fn(u16) -> [u8; 2]| text.encode_utf16().flat_map(to).collect::<Vec<u8>>();
-    for bytes in [encode(u16::to_le_bytes), encode(u16::to_be_bytes)] {
-        let args = ["import", "--dry-run", "--ignore", "name", "--nobody-left"];
-        let report = stdout(&cli.run_with_input(&args, bytes.clone()).success());
-        assert!(report.contains("\n1 would be added"), "{report}");
-        cli.write("list.txt", bytes);
-        let args = [&args[..], &["list.txt"]].concat();
-        assert!(cli.stdout(&args).contains("\n1 would be added"));
-    }
-}
-
-#[test]
-fn file_names_and_addresses_in_the_place_of_a_file() {
-    let cli = without_server();
-    cli.write("a\n\u{1b}[31m.csv", "ann@example.com\nbob\n");
-    let result = cli.run(&["import", "a\n\u{1b}[31m.csv"]).code(1);
-    let report = stdout(&result) + &stderr(&result);
-    assert!(report.contains("a\\n\\u{1b}[31m.csv:2: "), "{report}");
-    assert!(!report.contains('\u{1b}'), "{report}");
-    let error = stderr(&cli.run(&["import", "ann@example.com"]).code(1));
+fn an_address_in_the_place_of_a_file_is_for_add() {
+    let error = stderr(&without_server().run(&["import", "ann@example.com"]).code(1));
     assert!(error.contains("run `landing add ADDRESS`"), "{error}");
 }
 
