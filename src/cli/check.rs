@@ -1,6 +1,9 @@
 //! `landing check`: reads the whole list and reports its faults.
 
-use std::io::{self, Write};
+use std::{
+    collections::HashSet,
+    io::{self, Write},
+};
 
 use anyhow::bail;
 use indicatif::ProgressIterator;
@@ -14,7 +17,6 @@ use super::{
         progress::entry_progress,
     },
     time::time_problem,
-    transfer::email_hashes::EmailHashes,
     waitlist_handle::{SelectedEntries, WaitlistHandle},
 };
 use crate::waitlist::{Email, Selection};
@@ -108,7 +110,7 @@ fn check(list: &WaitlistHandle) -> anyhow::Result<CheckReport> {
         count: counted,
     } = list.entries(Selection::default())?;
     let bar = entry_progress(counted, "reading");
-    let mut seen = EmailHashes::default();
+    let mut seen = HashSet::new();
     let mut confirmations = ConfirmationCounter::read(list)?;
     let (mut read, mut faults) = (0, Vec::new());
     for entry in entries.progress_with(bar) {
@@ -120,7 +122,7 @@ fn check(list: &WaitlistHandle) -> anyhow::Result<CheckReport> {
         let invalid = Email::parse(entry.email.as_typed()).err();
         let invalid = invalid.map(|error| error.to_string());
         let time_problem = time_problem(entry.joined_at).map(str::to_owned);
-        let is_duplicate = !seen.insert(&entry.email.key());
+        let is_duplicate = !seen.insert(entry.email.key());
         let duplicate = is_duplicate.then(|| "it is on the list twice".to_owned());
         let found = [invalid, time_problem, duplicate].into_iter().flatten();
         // The first line is the header row.

@@ -9,6 +9,7 @@ use indicatif::ProgressBar;
 use serde_json::json;
 
 use super::{
+    export_format::ExportWriter,
     output_file::write_file,
     selection::SelectionArgs,
     store_location::StoreArgs,
@@ -16,7 +17,6 @@ use super::{
         output::{OutputArgs, counted, is_stdout_name, is_terminal, print_all_to_stdout},
         progress::entry_progress,
     },
-    transfer::export_format::ExportWriter,
     waitlist_handle::SelectedEntries,
 };
 

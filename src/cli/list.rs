@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 
 use super::{
+    export_format::EntryFields,
     selection::SelectionArgs,
     store_location::StoreArgs,
     terminal::output::{OutputArgs, is_terminal, print_to_stdout},
-    transfer::export_format::EntryFields,
     waitlist_handle::SelectedEntries,
 };
 use crate::{config::number, waitlist::Selection};

@@ -12,7 +12,7 @@
 //! - `list_error`: the errors of an open list, with advice.
 //! - `control`: the socket through which a command reaches the list of a running server.
 //! - `terminal`: output, progress bars, the log and signals.
-//! - `transfer`: the file format of `export`.
+//! - `export_format`: the file format of `export`.
 //! - `selection`: the options that select entries.
 //! - `numbers`: what `stats` and `report` count.
 //! - `address`, `people_args`: addresses on the command line.
@@ -36,6 +36,7 @@ mod count;
 mod delivery_counts;
 mod erase;
 mod export;
+mod export_format;
 mod fd_limit;
 mod health;
 mod help;
@@ -65,7 +66,6 @@ mod stats;
 mod store_location;
 mod terminal;
 mod time;
-mod transfer;
 mod unsubscribe;
 mod waitlist_handle;
 

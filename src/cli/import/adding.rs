@@ -1,6 +1,6 @@
 //! Adds the people of a checked file to the list. A dry run only counts them.
 
-use std::time::SystemTime;
+use std::{collections::HashSet, time::SystemTime};
 
 use super::{
     check::Checked,
@@ -15,7 +15,7 @@ use super::{
 use crate::{
     cli::{
         open_list_error::OpenListError, store_location::StoreLocation,
-        transfer::email_hashes::EmailHashes, waitlist_handle::WaitlistHandle,
+        waitlist_handle::WaitlistHandle,
     },
     waitlist::{
         CALL_MAX, Email, JoinOutcome, PostgresOpenError, Selection, Suppressions, WaitlistEntry,
@@ -29,7 +29,7 @@ pub(super) enum Target<'a> {
         progress: &'a ImportProgress,
     },
     DryRun {
-        listed: EmailHashes,
+        listed: HashSet<String>,
         /// `None` if there is no list.
         suppressions: Option<Suppressions>,
     },
@@ -49,12 +49,12 @@ impl<'a> Target<'a> {
                 is_new.then(|| location.to_string()),
             ));
         }
-        let (mut listed, mut suppressions) = (EmailHashes::default(), None);
+        let (mut listed, mut suppressions) = (HashSet::new(), None);
         let list = location.open_existing_to_read()?;
         if let Some(list) = &list {
             suppressions = Some(list.suppressions()?);
             for entry in list.entries(Selection::default())?.entries {
-                listed.insert(&entry?.email.key());
+                listed.insert(entry?.email.key());
             }
         }
         let target = Self::DryRun {
@@ -93,7 +93,7 @@ impl<'a> Target<'a> {
                     } else if suppressions.as_ref().is_some_and(|it| it.contains(email)) {
                         JoinOutcome::Suppressed
                     } else {
-                        listed.insert(&email.key());
+                        listed.insert(email.key());
                         JoinOutcome::New
                     }
                 };

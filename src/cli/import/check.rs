@@ -1,6 +1,6 @@
 //! Reads a file before anybody is added: makes the plan, reads every row by it, and finds the people who have left.
 
-use std::time::SystemTime;
+use std::{collections::HashSet, time::SystemTime};
 
 use super::{
     brake::{self, NameKind},
@@ -13,7 +13,7 @@ use super::{
     rows::{Rows, Source},
     survey::{Column, Survey},
 };
-use crate::{cli::transfer::email_hashes::EmailHashes, waitlist::Email};
+use crate::waitlist::Email;
 
 /// A file that was read, and what became known about it. It is imported only if it is [ready](Self::is_ready).
 pub(super) struct Checked {
@@ -34,8 +34,8 @@ pub(super) struct Checked {
 pub(super) struct Outsiders {
     /// Those who have left by at least one of their rows.
     pub(super) leavers: Vec<Email>,
-    left: EmailHashes,
-    undecided: EmailHashes,
+    left: HashSet<String>,
+    undecided: HashSet<String>,
 }
 
 /// Maximum number of invalid rows that are listed.
@@ -143,7 +143,7 @@ impl Outsiders {
             Verdict::Left => &mut self.left,
             _ => &mut self.undecided,
         };
-        if seen.insert(&person.email.key()) && person.verdict == Verdict::Left {
+        if seen.insert(person.email.key()) && person.verdict == Verdict::Left {
             self.leavers.push(person.email.clone());
         }
     }

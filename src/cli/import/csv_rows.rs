@@ -9,7 +9,7 @@ use super::{
     row::{COLUMNS_MAX, Row},
 };
 use crate::{
-    cli::{address::without_name, transfer::export_format::unescape_formula},
+    cli::{address::without_name, export_format::unescape_formula},
     waitlist::Email,
 };
 

@@ -7,12 +7,13 @@ use std::{
 
 use serde::Serialize;
 
-use super::column_names::EXPORT_COLUMNS;
 use crate::{
     cli::time::rfc3339,
     waitlist::{Source, WaitlistEntry},
 };
 
+/// The columns, in their order.
+const COLUMNS: [&str; 4] = ["email", "joined_at", "source", "confirmed_at"];
 /// Starts a CSV file, because spreadsheets recognize UTF-8 by it.
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 
@@ -49,7 +50,7 @@ impl<W: Write> ExportWriter<W> {
     /// Begins a CSV file with its header row. Spreadsheets recognize UTF-8 by the byte order mark.
     pub(crate) fn new(json: bool, mut out: W) -> io::Result<Self> {
         if !json {
-            writeln!(out, "{BYTE_ORDER_MARK}{}", EXPORT_COLUMNS.join(","))?;
+            writeln!(out, "{BYTE_ORDER_MARK}{}", COLUMNS.join(","))?;
         }
         Ok(Self {
             json,
