@@ -1,13 +1,16 @@
 //! Adds the people of a checked file to the list. A dry run only counts them.
 
-use std::{collections::HashSet, time::SystemTime};
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex, PoisonError},
+    time::SystemTime,
+};
 
 use super::{
     check::Checked,
     error::FileError,
     person::{self, Person},
     plan::Verdict,
-    progress::ImportProgress,
     report::ImportReport,
     row::Row,
     rows::{Rows, Source},
@@ -22,11 +25,33 @@ use crate::{
     },
 };
 
+/// The number of entries that the list has acknowledged, once it may have got some. Another thread reads it when the program
+/// is interrupted.
+#[derive(Clone, Default)]
+pub(super) struct Progress(Arc<Mutex<Option<usize>>>);
+
+impl Progress {
+    fn add(&self, entries: usize) {
+        let mut added = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *added = Some(added.unwrap_or_default() + entries);
+    }
+
+    /// Describes how far the import is.
+    pub(super) fn describe(&self) -> String {
+        match *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            None => "nothing was imported".to_owned(),
+            Some(added) => format!(
+                "{added} added, and perhaps some more; import the file again: existing entries are not changed"
+            ),
+        }
+    }
+}
+
 /// Where the people are added.
-pub(super) enum Target<'a> {
+pub(super) enum Target {
     List {
         list: WaitlistHandle,
-        progress: &'a ImportProgress,
+        progress: Progress,
     },
     DryRun {
         listed: HashSet<String>,
@@ -35,15 +60,16 @@ pub(super) enum Target<'a> {
     },
 }
 
-impl<'a> Target<'a> {
+impl Target {
     /// Opens the list, and creates it if it is missing. Also returns its location if it is new. A dry run creates none.
     pub(super) fn open(
         location: &StoreLocation,
         is_dry_run: bool,
-        progress: &'a ImportProgress,
+        progress: &Progress,
     ) -> anyhow::Result<(Self, Option<String>)> {
         if !is_dry_run {
             let (list, is_new) = open_or_create(location)?;
+            let progress = progress.clone();
             return Ok((
                 Self::List { list, progress },
                 is_new.then(|| location.to_string()),
@@ -67,7 +93,8 @@ impl<'a> Target<'a> {
     /// Suppresses people who have left, unless they are on the list. Returns how many are suppressed.
     fn suppress(&self, leavers: &[Email]) -> anyhow::Result<usize> {
         match self {
-            Self::List { list, .. } => {
+            Self::List { list, progress } => {
+                progress.add(0);
                 let suppressed = list.suppress(leavers)?.into_iter();
                 Ok(suppressed.filter(|is_suppressed| *is_suppressed).count())
             }
@@ -81,7 +108,10 @@ impl<'a> Target<'a> {
     fn join(&mut self, entries: Vec<WaitlistEntry>) -> anyhow::Result<Vec<JoinOutcome>> {
         match self {
             Self::List { list, progress } => {
-                Ok(progress.track(entries.len(), || list.join_all(entries))?)
+                let outcomes = list.join_all(entries)?;
+                let new = outcomes.iter().filter(|it| **it == JoinOutcome::New);
+                progress.add(new.count());
+                Ok(outcomes)
             }
             Self::DryRun {
                 listed,

@@ -4,13 +4,12 @@ use std::{
     fs::File,
     io::{self, IsTerminal, Read, Seek},
     path::{Path, PathBuf},
-    sync::Arc,
 };
 
 use anyhow::{Context, anyhow, bail};
 
 use super::{
-    adding::{self, Target},
+    adding::{self, Progress, Target},
     ask::{Terminal, check_asking},
     check::{Checked, check},
     error::FileError,
@@ -18,7 +17,6 @@ use super::{
     options::PlanOptions,
     presets,
     preview::Preview,
-    progress::ImportProgress,
     report::ImportReport,
 };
 use crate::{
@@ -71,22 +69,18 @@ pub(in crate::cli) fn run(args: &ImportArgs) -> anyhow::Result<()> {
     }
     let path = args.file.as_deref().filter(|_| !is_stdin(args));
     let name = input_file::display_name(path);
-    let progress = Arc::new(ImportProgress::default());
-    let interrupted = Arc::clone(&progress);
-    signals::on_interrupt(move || interrupted.interrupt()).context("cannot handle signals")?;
-    let (file_name, exiting) = (name.clone(), Arc::clone(&progress));
+    let progress = Progress::default();
+    let interrupted = progress.clone();
+    signals::on_interrupt(move || format!("interrupted; {}", interrupted.describe()))
+        .context("cannot handle signals")?;
+    let (file_name, exiting) = (name.clone(), progress.clone());
     set_exit_note(move || format!("{file_name}: {}", exiting.describe()));
     // Before the first progress bar is drawn.
     let location = args.store.announce_location()?;
     let nothing = || format!("{name}: nothing was imported");
     let file = open(path).with_context(nothing)?;
-    let source = || read_again(&file, &progress);
-    let check_file = |options: &PlanOptions| {
-        let checked = check(&source, options);
-        // Before a question or a preview is printed.
-        progress.hide_bar();
-        checked
-    };
+    let source = || read_again(&file);
+    let check_file = |options: &PlanOptions| check(&source, options);
     let (fixed, mut options) = (fixed_args(args, &name, &location), args.plan.clone());
     let checked = check_or_ask(args, &fixed, &mut options, check_file).with_context(nothing)?;
     if !checked.is_ready(&options) {
@@ -96,19 +90,9 @@ pub(in crate::cli) fn run(args: &ImportArgs) -> anyhow::Result<()> {
     let (target, new_list) = Target::open(&location, args.dry_run, &progress)?;
     report.new_list = new_list;
     let added = adding::add(&source, &checked, target, &mut report);
-    progress.hide_bar();
     args.output
         .print(&report, |out| report.write(out, &name, args.dry_run))?;
-    added.map_err(|error| {
-        let (added, were) = match report.added {
-            1 => (1, "entry was"),
-            added => (added, "entries were"),
-        };
-        anyhow!(
-            "{name}: {error:#}; at least {added} {were} added before that; import the file again: existing entries are \
-             not changed"
-        )
-    })
+    added.map_err(|error| anyhow!("{name}: {error:#}; {}", progress.describe()))
 }
 
 fn is_stdin(args: &ImportArgs) -> bool {
@@ -127,11 +111,10 @@ fn open(path: Option<&Path>) -> Result<File, FileError> {
 }
 
 /// Returns the file from its beginning, with a new progress bar.
-fn read_again(file: &File, progress: &ImportProgress) -> io::Result<Box<dyn Read>> {
+fn read_again(file: &File) -> io::Result<Box<dyn Read>> {
     let mut file = file.try_clone()?;
     file.rewind()?;
     let bar = byte_progress(file.metadata()?.len(), "reading");
-    progress.set_bar(&bar);
     Ok(Box::new(bar.wrap_read(file)))
 }
 

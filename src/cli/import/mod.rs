@@ -12,7 +12,7 @@
 //! - `proposal`, `preview`, `ask`: show the questions, or ask them on a terminal.
 //! - `person`, `times`: read a row by the plan. `check`: all rows, before anybody is added.
 //! - `adding`: adds the people, or counts them in a dry run.
-//! - `report`, `progress`, `error`, `text`: the messages.
+//! - `report`, `error`, `text`: the messages.
 //! - `rehearsal`: an import without a list, for tests.
 
 mod adding;
@@ -30,7 +30,6 @@ mod person;
 mod plan;
 mod presets;
 mod preview;
-mod progress;
 mod proposal;
 mod question;
 mod rehearsal;

@@ -25,7 +25,7 @@ pub(super) struct ImportReport {
     preset: Option<&'static str>,
     /// Each column, and its use. Those of our own exports need no explanation.
     columns: Vec<(String, &'static str)>,
-    pub(super) added: u64,
+    added: u64,
     /// The location of the list, if there was none before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) new_list: Option<String>,
