@@ -1,14 +1,10 @@
-//! `landing serve --check`: checks what a start needs, and changes nothing.
+//! `landing serve --check`: checks the settings, the address and a database, and changes nothing.
 //!
-//! A copy in memory is read instead of the list, because sled writes to every list that it opens.
+//! A list in a directory is not opened: while a server runs, it has the list, and a start examines a copy of it first.
 
-use std::{
-    fs, io,
-    path::{Path, PathBuf, absolute},
-};
+use std::{io, path::Path};
 
-use anyhow::{Context, anyhow, bail};
-use rustix::fs::{Access, access};
+use anyhow::{Context, bail};
 
 use super::{
     control::ControlClient, open_list_error::OpenListError, server_socket::ServerSocket,
@@ -17,25 +13,21 @@ use super::{
 use crate::{
     config::Config,
     server::ConfirmationSender,
-    waitlist::{PostgresOpenError, SledOpenError, SledWaitlist},
+    waitlist::{PostgresOpenError, SledWaitlist},
 };
 
 /// What a check found at the location of the list.
 enum ListState {
-    /// A list that nothing uses.
     Found,
     /// A list that a server uses.
     Served,
-    /// A list that a command uses.
-    InUse,
     /// No list. The server creates it.
     Missing,
     /// A list in an older format. The server updates it.
     Outdated,
 }
 
-/// Checks the list, the address and the rights of this user, in the order of a start. Prints what
-/// it used.
+/// Checks the list and the address, in the order of a start. Prints what it used.
 ///
 /// # Errors
 /// The error that the start would end with.
@@ -50,7 +42,9 @@ pub(super) fn run(
     }
     store.warn_of_other_owner();
     let list = match store {
-        StoreLocation::Directory(data) => check_directory(data)?,
+        StoreLocation::Directory(data) => {
+            find_list(data).with_context(|| format!("cannot read {store}"))?
+        }
         StoreLocation::Database(_) => check_database(store)?,
     };
     let address = match inherited {
@@ -58,19 +52,14 @@ pub(super) fn run(
         None => check_address(config, store, &list)?,
     };
     let origin = config.origin.clone().unwrap_or_default();
-    let location = match store {
-        StoreLocation::Directory(data) => absolute_path(data).display().to_string(),
-        StoreLocation::Database(_) => store.to_string(),
-    };
     let list = match list {
         ListState::Found => "found",
         ListState::Served => "in use by a running server",
-        ListState::InUse => "in use by another process; a start waits for it",
         ListState::Missing => "no list yet; `landing serve` creates it",
         ListState::Outdated => "in an older format; `landing serve` updates it",
     };
     print_to_stdout(|out| {
-        writeln!(out, "waitlist: {location}, {list}")?;
+        writeln!(out, "waitlist: {store}, {list}")?;
         writeln!(out, "address: {address}")?;
         writeln!(out, "origin: {}", origin.as_str())?;
         if let Some(settings) = confirm_settings {
@@ -86,81 +75,15 @@ pub(super) fn run(
     })
 }
 
-fn absolute_path(path: &Path) -> PathBuf {
-    // This fails only without a current directory.
-    absolute(path).unwrap_or_else(|_| path.to_owned())
-}
-
-/// Checks a data directory, and that this user may read and write everything in it.
-fn check_directory(data: &Path) -> anyhow::Result<ListState> {
-    let parent = existing_ancestor(data)?;
-    let served = ControlClient::find(data).map_err(|error| no_access(data, &error))?;
-    if served.is_some() {
-        return Ok(ListState::Served);
-    }
-    SledWaitlist::check_room(&parent)?;
-    let exists = SledWaitlist::exists_in(data).map_err(|error| no_access(data, &error))?;
-    if !exists {
-        check_access(&parent, Access::WRITE_OK | Access::EXEC_OK)?;
-        return Ok(ListState::Missing);
-    }
-    check_tree(data)?;
-    let scratch =
-        tempfile::tempdir().context("cannot write to the directory of temporary files")?;
-    match SledWaitlist::check(data, scratch.path()) {
-        Ok(()) => Ok(ListState::Found),
-        Err(SledOpenError::InUse { .. }) => Ok(ListState::InUse),
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// Returns the data directory, or the directory in which the server would create it.
-fn existing_ancestor(data: &Path) -> anyhow::Result<PathBuf> {
-    let data = absolute_path(data);
-    for ancestor in data.ancestors() {
-        match fs::metadata(ancestor) {
-            Ok(metadata) if metadata.is_dir() => return Ok(ancestor.to_owned()),
-            Ok(_) => bail!(
-                "{} is a file, not a directory; choose another location with --store",
-                ancestor.display()
-            ),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) if error.kind() == io::ErrorKind::NotADirectory => {}
-            Err(error) => return Err(no_access(ancestor, &error)),
-        }
-    }
-    Err(anyhow!("there is no directory above {}", data.display()))
-}
-
-/// Checks the access to a directory and everything in it. Sockets and unfinished copies are in it too, and the server
-/// replaces them.
-fn check_tree(directory: &Path) -> anyhow::Result<()> {
-    let all = Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK;
-    check_access(directory, all)?;
-    let entries = fs::read_dir(directory).map_err(|error| no_access(directory, &error))?;
-    for entry in entries {
-        let entry = entry.map_err(|error| no_access(directory, &error))?;
-        let kind = entry.file_type();
-        let kind = kind.map_err(|error| no_access(&entry.path(), &error))?;
-        if kind.is_dir() {
-            check_tree(&entry.path())?;
-        } else if kind.is_file() {
-            check_access(&entry.path(), Access::READ_OK | Access::WRITE_OK)?;
-        }
-    }
-    Ok(())
-}
-
-fn check_access(path: &Path, rights: Access) -> anyhow::Result<()> {
-    access(path, rights).map_err(|error| no_access(path, &error.into()))
-}
-
-fn no_access(path: &Path, error: &io::Error) -> anyhow::Error {
-    anyhow!(
-        "cannot read and write {}: {error}; run the check as the user that the server runs as, or correct the owner \
-         and the permissions",
-        absolute_path(path).display()
-    )
+/// Looks for a list in a directory.
+fn find_list(data: &Path) -> io::Result<ListState> {
+    Ok(if ControlClient::find(data)?.is_some() {
+        ListState::Served
+    } else if SledWaitlist::exists_in(data)? {
+        ListState::Found
+    } else {
+        ListState::Missing
+    })
 }
 
 /// Connects to a database, looks for the list, and checks the privileges of the user in the URL.

@@ -70,17 +70,6 @@ impl SledOpenError {
     }
 }
 
-/// Checks that the disk of a directory has [`OPEN_MIN_FREE_BYTES`].
-///
-/// # Errors
-/// The error with which opening a list fails on a full disk.
-pub(super) fn check_room(data: &Path) -> Result<(), SledOpenError> {
-    if free_bytes(data).map_err(io_error(data))? < OPEN_MIN_FREE_BYTES {
-        return Err(io_error(data)(io::ErrorKind::StorageFull.into()));
-    }
-    Ok(())
-}
-
 /// Space on the disk that opening a list should find, in bytes, four times what it has needed: 64 KiB were enough for
 /// 3,000 entries, and for a million. Opening itself does not check it, because less may do.
 const OPEN_MIN_FREE_BYTES: u64 = 256 << 10;

@@ -84,11 +84,6 @@ impl Locks {
     }
 }
 
-/// Locks a data directory and its store for reading, without writing to them.
-pub(super) fn lock_to_read(data: &Path, store: &Path) -> Result<[File; 2], SledOpenError> {
-    Ok([lock_directory(data, data)?, lock_store(store)?])
-}
-
 /// Locks a store.
 pub(super) fn lock_store(store: &Path) -> Result<File, SledOpenError> {
     let real = store.canonicalize();

@@ -103,23 +103,6 @@ impl SledWaitlist {
         open::exists_in(data)
     }
 
-    /// Checks that the disk of a directory has room enough for opening a list in it.
-    ///
-    /// # Errors
-    /// The error with which [`open`](Self::open) fails on a full disk.
-    pub fn check_room(directory: &Path) -> Result<(), SledOpenError> {
-        error::check_room(directory)
-    }
-
-    /// Opens a copy in memory of the list of the data directory `data`, and reads it. Nothing is written to `data`. It
-    /// needs the empty directory `directory` too.
-    ///
-    /// # Errors
-    /// The error with which [`open`](Self::open) would fail.
-    pub fn check(data: &Path, directory: &Path) -> Result<(), SledOpenError> {
-        open::check(data, directory)
-    }
-
     /// Opens a copy in memory of the list of the data directory `data`, which needs the empty directory `directory`
     /// too. A full disk of `data` does not prevent this. Entries that are added to the copy do not reach the list.
     ///

@@ -26,7 +26,7 @@ use super::{
         sync_ancestors, sync_tree,
     },
     high_water_mark::{self, HighWaterMark},
-    lock::{self, Locks, lock_log},
+    lock::{Locks, lock_log},
     restore,
     scratch_copy::{LOG_FILE, ScratchCopy},
 };
@@ -134,18 +134,6 @@ fn lock_or_create(data: &Path, new_key: ListKey) -> Result<Locks, SledOpenError>
         return Err(error);
     }
     Ok(locks)
-}
-
-/// Opens a copy in memory of the store of a data directory, and reads it from end to end. Nothing is written to `data`.
-/// The directory `to` gets only files without addresses.
-pub(super) fn check(data: &Path, to: &Path) -> Result<(), SledOpenError> {
-    let store = data.join(STORE_DIR);
-    let _locks = lock::lock_to_read(data, &store)?;
-    let log = File::open(store.join(LOG_FILE)).map_err(io_error(data))?;
-    let copy = ScratchCopy::in_memory(&store, to.join(STORE_DIR)).map_err(io_error(to))?;
-    let new_key = new_list_key(data)?;
-    let checked = check_copy(data, &store, &log, copy, (&AtomicBool::new(false), new_key));
-    checked.map(drop)
 }
 
 /// Generates a key for a list that has none.

@@ -32,7 +32,6 @@ mod send_choice;
 mod send_dkim;
 mod send_ledger;
 mod send_selection;
-#[cfg(target_os = "linux")]
 mod serve_check;
 mod settings;
 mod show_and_correct;
