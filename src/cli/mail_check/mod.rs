@@ -10,50 +10,35 @@ use std::{
     fs,
     io::{self, Read},
     path::PathBuf,
-    time::SystemTime,
 };
 
 use anyhow::{Context, bail};
 use serde::Serialize;
 use tokio::runtime::Runtime;
-use tokio_util::sync::CancellationToken;
 
 use super::{
-    address::parse_new_address,
     link_check::check_link_of_nobody,
     terminal::output::{OutputArgs, counted},
 };
 use crate::{
-    config::{MailOptions, MailSettings, Origin, parse_product_name},
-    mail::{
-        ConnectProgress, DkimSigner, Footer, MessageHeaders, Placeholders, SendOutcome, SmtpClient,
-        SmtpConnection, SmtpTimeouts, Template, compose, recipient_address,
-    },
-    waitlist::Email,
+    config::{MailOptions, MailSettings, Origin},
+    mail::{ConnectProgress, DkimSigner, SmtpClient, SmtpConnection, SmtpTimeouts},
 };
 
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   landing mail-check
-  landing mail-check you@gmail.com
   landing mail-check --source message.eml
 
 The command connects to the mail server and logs in, asks the site whether its unsubscribe links work, and prints the \
-DNS records that the domain of the sender needs. With an address it sends a test message there. Open that message in \
-your mail program, save its source (\"Show original\"), and let --source examine it: it says whether the signature \
-(DKIM) covers the headers for unsubscribing, which Gmail and Yahoo require.")]
+DNS records that the domain of the sender needs. Then send a copy of your message to yourself with `landing send FILE --test`, \
+open it in your mail program, save its source (\"Show original\"), and let --source examine it: it says whether the \
+signature (DKIM) covers the headers for unsubscribing, which Gmail and Yahoo require.")]
 pub(super) struct MailCheckArgs {
-    /// Address that gets a test message
-    #[arg(value_name = "EMAIL", value_parser = parse_new_address)]
-    to: Option<Email>,
     /// Examine the source of a message that arrived, and nothing else; - is standard input
-    #[arg(long, value_name = "FILE", conflicts_with = "to")]
+    #[arg(long, value_name = "FILE")]
     source: Option<PathBuf>,
-    /// Name of the product
-    #[arg(long, env = "LANDING_PRODUCT", value_name = "NAME", default_value = crate::copy::PRODUCT,
-          value_parser = parse_product_name)]
-    product: String,
     /// Public URL of the site, whose unsubscribe links are tried
     #[arg(long, env = "LANDING_ORIGIN", value_name = "URL")]
     origin: Option<Origin>,
@@ -102,21 +87,7 @@ pub(super) fn run(args: &MailCheckArgs) -> anyhow::Result<()> {
     let signer = DkimSigner::from_settings(&settings)?;
     let runtime = Runtime::new().context("cannot start the runtime")?;
     match connect(&settings, &runtime, &mut report) {
-        Ok(mut connection) => {
-            if let Some(to) = &args.to {
-                let message = test_message(args, &settings, signer.as_ref(), to);
-                report.findings.push(match message {
-                    Ok(message) => {
-                        let (sender, recipient) = (&settings.bounce_address, recipient_address(to));
-                        let give_up = CancellationToken::new();
-                        let sent = connection.send(sender, &recipient, &message, &give_up);
-                        describe_outcome(&runtime.block_on(sent))
-                    }
-                    Err(error) => Finding::problem(format!("no test message was sent: {error:#}")),
-                });
-            }
-            runtime.block_on(connection.quit());
-        }
+        Ok(connection) => runtime.block_on(connection.quit()),
         Err(error) => report.findings.push(Finding::problem(error)),
     }
     report.findings.push(match &args.origin {
@@ -192,62 +163,6 @@ fn try_links(origin: &Origin, runtime: &Runtime) -> Finding {
         Err(error) => Finding::problem(format!(
             "the unsubscribe links of {site} do not work: {error:#}"
         )),
-    }
-}
-
-/// Returns a message like those of `send`, with an unsubscribe link that belongs to nobody.
-fn test_message(
-    args: &MailCheckArgs,
-    settings: &MailSettings,
-    signer: Option<&DkimSigner>,
-    to: &Email,
-) -> anyhow::Result<Vec<u8>> {
-    const TEXT: &str = "---\n\
-        subject: A test message from {product}\n\
-        ---\n\
-        This message shows that mail from {product} arrives.\n\
-        \n\
-        Open its source (\"Show original\"), save it, and run `landing mail-check --source FILE`.\n";
-    let template = Template::parse("mail-check.md", TEXT)?;
-    let origin = args.origin.clone().unwrap_or_default();
-    let unsubscribe = format!("{}/unsubscribe/test", origin.as_str());
-    let message = template.render(&Placeholders {
-        product: &args.product,
-        position: 1,
-        unsubscribe: &unsubscribe,
-        postal_address: settings.postal_address.as_deref(),
-        footer: Footer::Subscriber,
-    });
-    let id = uuid::Uuid::now_v7().simple();
-    let message_id = format!("{id}@{}", settings.from.domain());
-    Ok(compose(
-        &MessageHeaders {
-            from: &settings.from,
-            to,
-            message_id: &message_id,
-            date: SystemTime::now(),
-            host: origin.host(),
-            unsubscribe: Some(&unsubscribe),
-            signer,
-        },
-        &message,
-    )?)
-}
-
-fn describe_outcome(outcome: &SendOutcome) -> Finding {
-    match outcome {
-        SendOutcome::Accepted(reply) => Finding::ok(format!(
-            "the test message was accepted: {reply}; check that it arrives in the inbox, and not in spam"
-        )),
-        SendOutcome::Rejected(_, reply) => {
-            Finding::problem(format!("the test message was rejected: {reply}"))
-        }
-        SendOutcome::NotSent(cause) => {
-            Finding::problem(format!("the test message was not sent: {cause}"))
-        }
-        SendOutcome::Unknown => Finding::problem(
-            "the connection broke after the test message; check whether it arrives",
-        ),
     }
 }
 

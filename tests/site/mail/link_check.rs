@@ -33,6 +33,7 @@ fn tells_a_failing_site_from_another_program() {
     let failing = report(
         "503 Service Unavailable\r\nX-Robots-Tag: noindex\r\nContent-Length: 0\r\nConnection: close",
     );
+    assert!(failing.contains("ok       connected to "), "{failing}");
     assert!(failing.contains("see the log of the server"), "{failing}");
     let other = report("200 OK\r\nContent-Length: 0\r\nConnection: close");
     assert!(other.contains("not from this program"), "{other}");
@@ -43,25 +44,12 @@ fn tells_a_failing_site_from_another_program() {
 }
 
 #[test]
-fn findings_are_printed_and_an_invalid_address_gets_nothing() {
+fn an_address_is_no_argument_and_gets_nothing() {
     let server = SmtpServer::start();
-    let check = |to: &str| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_landing"));
-        command.args(["mail-check", to, "--smtp", &server.url()]);
-        command.args(["--mail-from", "hello@steward.test"]);
-        command.output().expect("the program runs")
-    };
-    let output = check("foo");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_landing"));
+    command.args(["mail-check", "you@other.test", "--smtp", &server.url()]);
+    command.args(["--mail-from", "hello@steward.test"]);
+    let output = command.output().expect("the program runs");
     assert_eq!(output.status.code(), Some(2));
-    let error = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(error.contains("an address needs an @"), "{error}");
     assert_eq!(server.connection_count(), 0);
-    let output = check("you@other.test");
-    let report = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(
-        report.contains("ok       connected to ")
-            && report.contains("the test message was accepted: 250"),
-        "{report}"
-    );
-    assert_eq!(server.recipients(), ["you@other.test"]);
 }
