@@ -81,7 +81,7 @@ impl SelectionArgs {
             // A command works without it.
             let _ = writeln!(
                 io::stderr(),
-                "landing: nobody selected came from {source}; `landing stats --by source` lists the sources"
+                "landing: nobody selected came from {source}; `landing stats` lists the sources"
             );
         }
     }

@@ -5,11 +5,10 @@ use std::{
     time::SystemTime,
 };
 
-use clap::ValueEnum;
 use rustix::termios::tcgetwinsize;
 
 use super::{
-    numbers::{Interval, Numbers, SignUps, Stages, percent},
+    numbers::{Numbers, SignUps, Stages, percent},
     selection::SelectionArgs,
     store_location::StoreArgs,
     terminal::output::OutputArgs,
@@ -17,13 +16,11 @@ use super::{
 
 #[derive(clap::Args)]
 #[command(after_help = "\
-Examples:
-  landing stats --since 30d --by week
-  landing stats --by source")]
+Example: landing stats --since 30d
+
+Each bar is a day, a week, a month or a year: the shortest interval that needs at most 31 bars. Select a shorter time to see \
+its days.")]
 pub(super) struct StatsArgs {
-    /// Chart the sign-ups by this interval, or print only the sources [default: the shortest interval that fits]
-    #[arg(long, value_enum)]
-    by: Option<StatsKind>,
     #[command(flatten)]
     selection: SelectionArgs,
     #[command(flatten)]
@@ -32,58 +29,28 @@ pub(super) struct StatsArgs {
     output: OutputArgs,
 }
 
-/// The interval of the chart, or the sources alone.
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-enum StatsKind {
-    Day,
-    Week,
-    Month,
-    Year,
-    Source,
-}
-
-/// Maximum number of bars that are printed if the owner chooses the interval: two months of days.
-const PRINTED_BARS_MAX: usize = 62;
-
 pub(super) fn run(args: &StatsArgs) -> anyhow::Result<()> {
     let selection = args.selection.selection()?;
-    let interval = args.by.and_then(|by| match by {
-        StatsKind::Day => Some(Interval::Day),
-        StatsKind::Week => Some(Interval::Week),
-        StatsKind::Month => Some(Interval::Month),
-        StatsKind::Year => Some(Interval::Year),
-        StatsKind::Source => None,
-    });
     let list = args.store.announce_location()?.open_to_read()?;
-    let numbers = Numbers::count(list, &selection, interval, SystemTime::now())?;
+    let numbers = Numbers::count(list, &selection, SystemTime::now())?;
     args.output.print(&numbers, |out| {
         for (label, count) in numbers.totals(&selection) {
             writeln!(out, "{label:<15} {count:>9}")?;
         }
-        let is_by_source = args.by == Some(StatsKind::Source);
-        if !is_by_source {
-            let bars_max = interval.map_or(usize::MAX, |_| PRINTED_BARS_MAX);
-            write_sign_ups(&numbers, bars_max, out)?;
+        write_sign_ups(&numbers, out)?;
+        match numbers.sources.is_empty() {
+            true => Ok(()),
+            false => write_sources(&numbers, out),
         }
-        if is_by_source || !numbers.sources.is_empty() {
-            write_sources(&numbers, out)?;
-        }
-        Ok(())
     })
 }
 
-/// Writes the last `bars_max` bars, and the sum of those before them.
-fn write_sign_ups(numbers: &Numbers, bars_max: usize, out: &mut dyn Write) -> io::Result<()> {
+fn write_sign_ups(numbers: &Numbers, out: &mut dyn Write) -> io::Result<()> {
     let Numbers { per, sign_ups, .. } = numbers;
     writeln!(out, "\nsign-ups a {} (UTC)", per.describe())?;
-    let (earlier, bars) = sign_ups.split_at(sign_ups.len().saturating_sub(bars_max));
-    if !earlier.is_empty() {
-        let count: u64 = earlier.iter().map(|bar| bar.count).sum();
-        writeln!(out, "{:<10}  {count}", "earlier")?;
-    }
-    let highest = bars.iter().map(|bar| bar.count).max().unwrap_or(0);
+    let highest = sign_ups.iter().map(|bar| bar.count).max().unwrap_or(0);
     let width = bar_width("2026-11-21  123456789".len());
-    for SignUps { from, count } in bars {
+    for SignUps { from, count } in sign_ups {
         let label = per.label(*from);
         let bar = render_bar(*count, highest, width);
         writeln!(out, "{label:<10}  {bar}{count}")?;

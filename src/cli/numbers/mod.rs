@@ -1,5 +1,5 @@
 //! The numbers of a list, counted in one pass: `stats` prints them, and `report` draws them. The memory depends on the
-//! number of days, sources and deliveries, not on the number of people.
+//! number of days, sources and deliveries.
 //!
 //! - `days`: sign-ups by day, week, month or year.
 //! - `sources`: people by source, and how far they have come.
@@ -20,8 +20,7 @@ pub(super) use self::{
 use super::{terminal::progress::entry_progress, waitlist_handle::WaitlistHandle};
 use crate::waitlist::Selection;
 
-/// Maximum number of bars if the interval is chosen by their number. A list that spans more years than this exceeds
-/// it, with one bar per year.
+/// Maximum number of bars. A list that spans more years than this exceeds it, with one bar per year.
 const BARS_MAX: usize = 31;
 
 /// The numbers of the selected people.
@@ -40,12 +39,10 @@ pub(super) struct Numbers {
 }
 
 impl Numbers {
-    /// Counts the selected people. Without an interval, chooses the shortest one that fits. Closes the list: the reader
-    /// of the output may be slow, and must not keep it open.
+    /// Counts the selected people. Closes the list: the reader of the output may be slow, and must not keep it open.
     pub(super) fn count(
         list: WaitlistHandle,
         selection: &Selection,
-        per: Option<Interval>,
         now: SystemTime,
     ) -> anyhow::Result<Self> {
         let mut sources = SourceCounter::read(&list)?;
@@ -68,7 +65,7 @@ impl Numbers {
             sources.add(&entry);
         }
         let last_day = days::last_day(selection, now);
-        let per = per.unwrap_or_else(|| days.interval_for(BARS_MAX, last_day));
+        let per = days.interval_for(BARS_MAX, last_day);
         let sources = sources.finish();
         Ok(Self {
             total: sources.total(),

@@ -13,8 +13,6 @@ use crate::{
     waitlist::{AddressHash, DeliveryState, Departure, ListKey, Source, WaitlistEntry},
 };
 
-/// Maximum number of sources that are counted apart. A flood of made-up sources needs no more memory than these.
-const SOURCES_MAX: usize = 10_000;
 /// Number of sources that are shown apart.
 const SOURCES_SHOWN: usize = 20;
 
@@ -34,10 +32,8 @@ pub(in crate::cli) struct Stages {
 /// The people of each source.
 #[derive(Serialize)]
 pub(in crate::cli) struct Sources {
-    /// The most frequent one first, at most [`SOURCES_MAX`].
+    /// The most frequent one first.
     sources: Vec<SourceStages>,
-    /// People with one of the other sources.
-    other_sources: Stages,
     /// People without a source.
     no_source: Stages,
 }
@@ -56,9 +52,7 @@ pub(super) struct SourceCounter {
     /// The people who have had a message.
     invited: HashSet<AddressHash>,
     departures: Vec<Departure>,
-    /// The first [`SOURCES_MAX`] different sources.
     sources: HashMap<Source, Stages>,
-    other: Stages,
     none: Stages,
 }
 
@@ -79,7 +73,6 @@ impl SourceCounter {
             invited,
             departures: list.suppressions()?.departures().collect(),
             sources: HashMap::new(),
-            other: Stages::default(),
             none: Stages::default(),
         })
     }
@@ -95,22 +88,19 @@ impl SourceCounter {
     }
 
     fn stages(&mut self, source: Option<&Source>) -> &mut Stages {
-        let is_full = self.sources.len() >= SOURCES_MAX;
         match source {
             None => &mut self.none,
-            Some(source) if is_full && !self.sources.contains_key(source) => &mut self.other,
             Some(source) => self.sources.entry(source.clone()).or_default(),
         }
     }
 
     /// Sorts the sources.
     pub(super) fn finish(mut self) -> Sources {
-        // Last, so that the sources of people on the list are counted apart first.
         for departure in std::mem::take(&mut self.departures) {
             self.stages(departure.source.as_ref()).unsubscribed += 1;
         }
         let counted = self.sources.values().map(|stages| stages.people);
-        let total = counted.sum::<u64>() + self.other.people + self.none.people;
+        let total = counted.sum::<u64>() + self.none.people;
         let sources = self.sources.into_iter();
         let sources = sources.map(|(source, stages)| SourceStages {
             source: source.to_string(),
@@ -124,7 +114,6 @@ impl SourceCounter {
         });
         Sources {
             sources,
-            other_sources: self.other,
             no_source: self.none,
         }
     }
@@ -139,7 +128,7 @@ impl Sources {
     /// Returns the sum of all rows.
     pub(super) fn total(&self) -> Stages {
         let sources = self.sources.iter().map(|it| it.stages);
-        sources.chain([self.other_sources, self.no_source]).sum()
+        sources.chain([self.no_source]).sum()
     }
 
     /// Returns the most frequent sources, all others together, and the people without one. The other labels have a
@@ -148,10 +137,7 @@ impl Sources {
         let shown = SOURCES_SHOWN.min(self.sources.len());
         let (shown, rest) = self.sources.split_at(shown);
         let rest = rest.iter().map(|it| it.stages);
-        let others = [
-            ("other sources", rest.chain([self.other_sources]).sum()),
-            ("no source", self.no_source),
-        ];
+        let others = [("other sources", rest.sum()), ("no source", self.no_source)];
         let others = others.into_iter();
         let others = others.filter(|(_, it): &(_, Stages)| it.people + it.unsubscribed > 0);
         let shown = shown.iter().map(|it| (it.source.as_str(), it.stages));

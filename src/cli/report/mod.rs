@@ -37,7 +37,7 @@ pub(super) fn run(args: &ReportArgs) -> anyhow::Result<()> {
     let selection = args.selection.selection()?;
     let now = SystemTime::now();
     let list = args.store.announce_location()?.open_to_read()?;
-    let numbers = Numbers::count(list, &selection, None, now)?;
+    let numbers = Numbers::count(list, &selection, now)?;
     let page = page::render(&args.product, &selection, &numbers, now);
     let file = args.output.as_deref();
     let Some(file) = file.filter(|file| !is_stdout_name(file)) else {

@@ -52,7 +52,7 @@ fn every_command_selects_by_time_domain_source_and_confirmation() {
             let stats = cli.json(&[&["stats"], selection].concat());
             assert_eq!(stats["people"], expected.len(), "{selection:?}");
             // The source may be misspelt.
-            let note = "`landing stats --by source` lists the sources";
+            let note = "`landing stats` lists the sources";
             let is_noted = expected.is_empty() && selection.contains(&"--source");
             for command in ["list", "export", "count"] {
                 assert_eq!(

@@ -124,8 +124,8 @@ fn people_of(
 }
 
 /// Returns the lines of the table of sources, without its header.
-fn source_lines(cli: &TestCli, args: &[&str]) -> Vec<String> {
-    let stats = cli.stdout(&[&["stats"], args].concat());
+fn source_lines(cli: &TestCli) -> Vec<String> {
+    let stats = cli.stdout(&["stats"]);
     let (_, table) = stats.split_once("\n\nsource  ").expect("a table");
     table.lines().skip(1).map(str::to_owned).collect()
 }
@@ -135,18 +135,16 @@ fn prints_the_20_most_frequent_sources_and_the_others() {
     // 30 + 29 + … + 6 = 450 people, and 50 without a source.
     let sources = (0..25).map(|number| (format!("link-{number}"), 30 - number));
     for cli in all_stores_with(&people_of(sources, 50)) {
-        for args in [&[][..], &["--by", "source"]] {
-            let lines = source_lines(&cli, args);
-            assert_eq!(lines.len(), 23, "{lines:?}");
-            for (line, start) in [
-                (0, "link-0                30    6.0 %  "),
-                (19, "link-19               11    2.2 %  "),
-                (20, "other sources         40    8.0 %  "),
-                (21, "no source             50   10.0 %  "),
-                (22, "total                500  100.0 %  "),
-            ] {
-                assert!(lines[line].starts_with(start), "{}", lines[line]);
-            }
+        let lines = source_lines(&cli);
+        assert_eq!(lines.len(), 23, "{lines:?}");
+        for (line, start) in [
+            (0, "link-0                30    6.0 %  "),
+            (19, "link-19               11    2.2 %  "),
+            (20, "other sources         40    8.0 %  "),
+            (21, "no source             50   10.0 %  "),
+            (22, "total                500  100.0 %  "),
+        ] {
+            assert!(lines[line].starts_with(start), "{}", lines[line]);
         }
         let stats = cli.json(&["stats"]);
         let first = json!({
@@ -154,8 +152,7 @@ fn prints_the_20_most_frequent_sources_and_the_others() {
         });
         assert_eq!(stats["sources"][0], first);
         assert_eq!(stats["sources"].as_array().map(Vec::len), Some(25));
-        let people = ["other_sources", "no_source"].map(|name| &stats[name]["people"]);
-        assert_eq!(people, [&json!(0), &json!(50)]);
+        assert_eq!(stats["no_source"]["people"], 50);
         assert_eq!(stats["people"], 500);
     }
 }
@@ -164,7 +161,6 @@ fn prints_the_20_most_frequent_sources_and_the_others() {
 fn default_output_has_no_sources_if_nobody_has_one() {
     let cli = without_server().with_three_people();
     assert!(!cli.stdout(&["stats"]).contains("source"));
-    assert_eq!(source_lines(&cli, &["--by", "source"]).len(), 2);
     let stats = cli.json(&["stats"]);
     assert_eq!(
         (&stats["sources"], &stats["no_source"]["people"]),
@@ -172,73 +168,25 @@ fn default_output_has_no_sources_if_nobody_has_one() {
     );
 }
 
+/// The chart ends with the last day that is selected.
 #[test]
-fn counts_10_000_sources_apart() {
-    let made_up = (0..20_000).map(|number| (format!("made-up-{number}"), 1));
-    let real = [("hn".to_owned(), 2)];
-    let cli = without_server_with(&people_of(real.into_iter().chain(made_up), 0));
-    let stats = cli.json(&["stats"]);
-    assert_eq!(stats["sources"].as_array().map(Vec::len), Some(10_000));
-    assert_eq!(stats["sources"][0]["source"], "hn");
-    assert_eq!(stats["other_sources"]["people"], 10_001);
-    let lines = source_lines(&cli, &[]);
-    assert!(lines[20].contains(" 19981   99.9 %  "), "{lines:?}");
-}
-
-#[test]
-fn charts_the_chosen_interval() {
-    let ages = [100, 99, 9, 2, 1];
-    let people = ages.map(|days| joined_ago(&format!("person{days}"), DAY * days));
+fn charts_the_days_of_the_selection() {
+    let people = [100, 99, 9, 2, 1].map(|days| joined_ago(&format!("person{days}"), DAY * days));
     let cli = without_server_with(&people);
-    let bars = |by: &str, args: &[&str]| {
-        let stats = cli.json(&[&["stats", "--by", by], args].concat());
-        let per = stats["per"].as_str().expect("an interval").to_owned();
+    let bars = |args: &[&str]| {
+        let stats = cli.json(&[&["stats"], args].concat());
         let bars = stats["sign_ups"].as_array().expect("bars").clone();
         let counts = bars.iter().filter_map(|bar| bar["count"].as_u64());
-        (per, bars.len(), counts.sum::<u64>())
+        (stats["per"].clone(), bars.len(), counts.sum::<u64>())
     };
     // Midnight may pass while the test runs.
-    let (per, days, sum) = bars("day", &[]);
+    let (per, days, sum) = bars(&["--since", "10d"]);
     assert!(
-        per == "day" && (101..=102).contains(&days) && sum == 5,
+        per == "day" && (10..=11).contains(&days) && sum == 3,
         "{days}"
     );
-    let (per, years, sum) = bars("year", &[]);
-    assert!(
-        per == "year" && (1..=2).contains(&years) && sum == 5,
-        "{years}"
-    );
-    let (per, weeks, sum) = bars("week", &[]);
-    assert!(
-        per == "week" && (15..=16).contains(&weeks) && sum == 5,
-        "{weeks}"
-    );
-    let (per, months, sum) = bars("month", &[]);
-    assert!(
-        per == "month" && (4..=5).contains(&months) && sum == 5,
-        "{months}"
-    );
-    // The automatic choice.
-    assert_eq!(bars("source", &[]).0, "week");
-    let (_, days, sum) = bars("day", &["--since", "10d"]);
-    assert!((10..=11).contains(&days) && sum == 3, "{days}");
-    // The chart ends with the last day that is selected.
     let until = rfc3339(people[1].joined_at + Duration::from_millis(1));
-    assert_eq!(bars("day", &["--until", &until]), ("day".into(), 2, 2));
-}
-
-#[test]
-fn prints_two_months_of_days_and_the_sum_before() {
-    let ages = [100, 99, 9, 2, 1];
-    let people = ages.map(|days| joined_ago(&format!("person{days}"), DAY * days));
-    let cli = without_server_with(&people);
-    let stats = cli.stdout(&["stats", "--by", "day"]);
-    let (_, chart) = stats
-        .split_once("\n\nsign-ups a day (UTC)\n")
-        .expect("a chart");
-    let lines: Vec<_> = chart.lines().collect();
-    assert_eq!(lines[0], "earlier     2");
-    assert_eq!(lines.len(), 63, "{stats}");
+    assert_eq!(bars(&["--until", &until]), (json!("day"), 2, 2));
 }
 
 #[test]
@@ -254,7 +202,7 @@ fn says_for_each_source_how_far_people_have_come() {
         let server = SmtpServer::start();
         send(&cli, &server, &["--all", "--confirmed"]);
         cli.run(&["unsubscribe", "bob@example.com"]).success();
-        let stats = cli.stdout(&["stats", "--by", "source"]);
+        let stats = cli.stdout(&["stats"]);
         let (_, table) = stats.rsplit_once("\n\n").expect("a table");
         assert_eq!(
             table,
@@ -267,13 +215,12 @@ fn says_for_each_source_how_far_people_have_come() {
         );
         let stats = cli.json(&["stats"]);
         assert_eq!(
-            json!([stats["sources"], stats["other_sources"], stats["no_source"]]),
+            json!([stats["sources"], stats["no_source"]]),
             json!([
                 [
                     { "source": "hn", "percent": 50.0, "people": 2, "confirmed": 1, "invited": 1, "unsubscribed": 1 },
                     { "source": "ads", "percent": 25.0, "people": 1, "confirmed": 0, "invited": 0, "unsubscribed": 0 },
                 ],
-                { "people": 0, "confirmed": 0, "invited": 0, "unsubscribed": 0 },
                 { "people": 1, "confirmed": 1, "invited": 1, "unsubscribed": 0 },
             ])
         );
