@@ -164,7 +164,7 @@ enum Commands {
 pub fn run() -> ExitCode {
     terminal::log::print_panics();
     let cli = arguments::parse();
-    let is_server = matches!(cli.command, None | Some(Commands::Serve(_)));
+    let is_server = is_server(&cli);
     let Err(error) = run_command(cli) else {
         return ExitCode::SUCCESS;
     };
@@ -181,20 +181,16 @@ pub fn run() -> ExitCode {
     ExitCode::FAILURE
 }
 
+fn is_server(cli: &Cli) -> bool {
+    matches!(cli.command, None | Some(Commands::Serve(_)))
+}
+
 fn run_command(cli: Cli) -> anyhow::Result<()> {
     // All files that this program writes can contain addresses.
     umask(Mode::RWXG | Mode::RWXO);
     handle_file_size_signal().context("cannot handle signals")?;
     // The server logs them.
-    if !matches!(
-        cli.command,
-        None | Some(
-            Commands::Serve(_)
-                | Commands::Manual(_)
-                | Commands::Completions(_)
-                | Commands::Settings(_)
-        )
-    ) {
+    if !is_server(&cli) {
         for warning in arguments::unknown_variable_warnings() {
             // A command works without it.
             let _ = writeln!(io::stderr(), "landing: {warning}");

@@ -53,9 +53,10 @@ fn write_and_rename<T>(
         .tempfile_in(directory)?;
     let partial_path = partial.path().to_owned();
     // Removing fails if the file is complete and has its final name.
-    signals::on_interrupt(move || match fs::remove_file(&partial_path) {
-        Ok(()) => "interrupted; nothing was written".to_owned(),
-        Err(_) => "interrupted".to_owned(),
+    signals::on_interrupt(move || {
+        let removed = fs::remove_file(&partial_path);
+        let nothing_written = removed.map_or("", |()| "; nothing was written");
+        Some(format!("interrupted{nothing_written}"))
     })?;
     let written = write_and_sync(&partial, write)?;
     partial.persist(path).map_err(|error| error.error)?;

@@ -24,7 +24,7 @@ use super::{
     store_location::{StoreArgs, StoreLocation},
     terminal::{
         log,
-        signals::{Signals, exit_on_next_signal},
+        signals::{Signals, on_interrupt},
     },
 };
 use crate::{
@@ -138,10 +138,8 @@ async fn serve_until_stopped(
     })
     .await;
     // The list is closed next, which takes long if its disk hangs.
-    exit_on_next_signal(
-        "stopped by another signal before the waitlist was closed; all acknowledged sign-ups are kept",
-    )
-    .context("cannot receive signals")
+    let message = "stopped by another signal before the waitlist was closed; all acknowledged sign-ups are kept";
+    on_interrupt(|| Some(message.to_owned())).context("cannot receive signals")
 }
 
 fn check_clock() -> anyhow::Result<()> {

@@ -71,7 +71,7 @@ pub(in crate::cli) fn run(args: &ImportArgs) -> anyhow::Result<()> {
     let name = input_file::display_name(path);
     let progress = Progress::default();
     let interrupted = progress.clone();
-    signals::on_interrupt(move || format!("interrupted; {}", interrupted.describe()))
+    signals::on_interrupt(move || Some(format!("interrupted; {}", interrupted.describe())))
         .context("cannot handle signals")?;
     let (file_name, exiting) = (name.clone(), progress.clone());
     set_exit_note(move || format!("{file_name}: {}", exiting.describe()));

@@ -147,10 +147,14 @@ fn send(
     let outbox = Outbox::new(recipients, connections, args.rate, !args.no_wait);
     let (interrupted, give_up) = (outbox.stop_handle(), CancellationToken::new());
     let given_up = give_up.clone();
-    signals::on_interrupt_flag(move || {
+    signals::on_interrupt(move || {
+        if given_up.is_cancelled() {
+            return Some("interrupted again; messages under way are unknown".to_owned());
+        }
         interrupted.stop(Stop::Interrupted);
         given_up.cancel();
         print_stderr("waiting for the results of the messages that are written; interrupt again to stop at once; their results will then be unknown");
+        None
     })
     .context("cannot handle signals")?;
     let bar = entry_progress(total as u64, "sending");
