@@ -3,12 +3,10 @@
 use std::io::{self, BufRead, IsTerminal, Write};
 
 use anyhow::bail;
-use serde_json::json;
 
 use super::{
-    address::why_not_listed,
-    people_args::{PeopleArgs, mention_compaction},
-    store_location::{StoreArgs, StoreLocation},
+    people_args::{PeopleArgs, take_off},
+    store_location::StoreArgs,
     terminal::output::{OutputArgs, counted},
     unsubscribe::unsubscribe,
 };
@@ -51,26 +49,19 @@ pub(super) fn run(args: &EraseArgs) -> anyhow::Result<()> {
     if is_terminal && !args.dry_run && !args.yes && wants_to_unsubscribe()? {
         return unsubscribe(&emails, &location, args.dry_run, &args.output);
     }
-    let erased = match args.dry_run {
-        true => location.open_to_read()?.are_listed(&emails)?,
-        false => location.open()?.erase(&emails, Erasure::Complete)?,
-    };
-    let each = || emails.iter().zip(&erased);
-    let json = each()
-        .map(|(email, was_listed)| json!({ "email": email.as_typed(), "erased": was_listed }));
-    args.output.print_list(json, |out| {
-        for (email, was_listed) in each() {
-            let typed = email.as_typed();
-            match (was_listed, args.dry_run) {
-                (true, false) => writeln!(out, "{typed} is erased")?,
-                (true, true) => writeln!(out, "{typed} would be erased")?,
-                (false, _) => writeln!(out, "{}", why_not_listed(email, "the list"))?,
-            }
-        }
-        Ok(())
-    })?;
-    mention_compaction(&location, args.dry_run, &erased);
-    check_all_erased(&erased, args.dry_run, &location)
+    let erased = take_off(
+        &emails,
+        &location,
+        Erasure::Complete,
+        args.dry_run,
+        &args.output,
+    )?;
+    let missing = erased.iter().filter(|was_listed| !**was_listed).count();
+    if missing > 0 {
+        let addresses = counted(erased.len() as u64, "address", "addresses");
+        bail!("not on the list in {location}: {missing} of {addresses}; check the spelling");
+    }
+    Ok(())
 }
 
 /// Asks on the terminal which of the two commands the owner means.
@@ -89,22 +80,4 @@ fn wants_to_unsubscribe() -> anyhow::Result<bool> {
         "e" | "erase" => Ok(false),
         _ => bail!("nothing was changed"),
     }
-}
-
-/// Fails if some addresses were not on the list.
-fn check_all_erased(
-    erased: &[bool],
-    dry_run: bool,
-    location: &StoreLocation,
-) -> anyhow::Result<()> {
-    let missing = erased.iter().filter(|was_listed| !**was_listed).count();
-    if missing == 0 {
-        return Ok(());
-    }
-    let others = match (dry_run, missing < erased.len()) {
-        (true, _) | (false, false) => "nothing was changed",
-        (false, true) => "the others are erased",
-    };
-    let addresses = counted(erased.len() as u64, "address", "addresses");
-    bail!("not on the list in {location}: {missing} of {addresses}; {others}; check the spelling")
 }

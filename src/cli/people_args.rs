@@ -2,18 +2,20 @@
 
 use std::{
     collections::HashSet,
-    io::{self, IsTerminal, Read, Write},
+    io::Read,
     path::{Path, PathBuf},
 };
 
 use anyhow::{Context, bail};
+use serde_json::json;
 
 use super::{
-    address::{parse_listed_address, parse_new_address},
+    address::{parse_listed_address, parse_new_address, why_not_listed},
     import::{input_file, read_addresses},
     store_location::StoreLocation,
+    terminal::output::OutputArgs,
 };
-use crate::waitlist::Email;
+use crate::waitlist::{Email, Erasure};
 
 #[derive(clap::Args)]
 pub(super) struct PeopleArgs {
@@ -59,14 +61,41 @@ fn read_file(path: Option<&Path>) -> anyhow::Result<Vec<Email>> {
     emails.collect()
 }
 
-/// Says on a terminal that the files have erased addresses until they are compacted.
-pub(super) fn mention_compaction(location: &StoreLocation, dry_run: bool, erased: &[bool]) {
-    let is_directory = matches!(location, StoreLocation::Directory(_));
-    if is_directory && !dry_run && erased.contains(&true) && io::stderr().is_terminal() {
-        // The erasure is done, so an error does not matter.
-        let _ = writeln!(
-            io::stderr(),
-            "landing: the files of the list contain the addresses until `landing compact` removes them"
-        );
-    }
+/// Takes people off the list, or says in a dry run who would be. Returns for each whether they are, or were, on it.
+pub(super) fn take_off(
+    emails: &[Email],
+    location: &StoreLocation,
+    erasure: Erasure,
+    dry_run: bool,
+    output: &OutputArgs,
+) -> anyhow::Result<Vec<bool>> {
+    let were_listed = match dry_run {
+        true => location.open_to_read()?.are_listed(emails)?,
+        false => location.open()?.erase(emails, erasure)?,
+    };
+    let suppresses = matches!(erasure, Erasure::Suppress);
+    let done = if suppresses { "unsubscribed" } else { "erased" };
+    let (is, adds) = match dry_run {
+        true => ("would be", "would add"),
+        false => ("is", "adds"),
+    };
+    let each = || emails.iter().zip(&were_listed);
+    let json = each().map(|(email, was_listed)| {
+        json!({ "email": email.as_typed(), "erased": was_listed, "suppressed": suppresses })
+    });
+    output.print_list(json, |out| {
+        for (email, was_listed) in each() {
+            let typed = email.as_typed();
+            match (was_listed, suppresses) {
+                (true, _) => writeln!(out, "{typed} {is} {done}")?,
+                (false, false) => writeln!(out, "{}", why_not_listed(email, "the list"))?,
+                (false, true) => writeln!(
+                    out,
+                    "{typed} is not on the list (check the spelling); no import {adds} the address"
+                )?,
+            }
+        }
+        Ok(())
+    })?;
+    Ok(were_listed)
 }

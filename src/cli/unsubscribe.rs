@@ -4,7 +4,7 @@ use anyhow::bail;
 use serde_json::json;
 
 use super::{
-    people_args::{PeopleArgs, mention_compaction},
+    people_args::{PeopleArgs, take_off},
     store_location::{StoreArgs, StoreLocation},
     terminal::output::OutputArgs,
 };
@@ -56,33 +56,7 @@ pub(super) fn unsubscribe(
     output: &OutputArgs,
 ) -> anyhow::Result<()> {
     check_valid(emails)?;
-    let were_listed = match dry_run {
-        true => location.open_to_read()?.are_listed(emails)?,
-        false => location.open()?.erase(emails, Erasure::Suppress)?,
-    };
-    let each = || emails.iter().map(Email::as_typed).zip(&were_listed);
-    let json = each().map(
-        |(email, was_listed)| json!({ "email": email, "erased": was_listed, "suppressed": true }),
-    );
-    output.print_list(json, |out| {
-        for (email, was_listed) in each() {
-            match (was_listed, dry_run) {
-                (true, false) => writeln!(out, "{email} is unsubscribed")?,
-                (true, true) => writeln!(out, "{email} would be unsubscribed")?,
-                (false, false) => writeln!(
-                    out,
-                    "{email} was not on the list (check the spelling); no import adds the address"
-                )?,
-                (false, true) => writeln!(
-                    out,
-                    "{email} is not on the list (check the spelling); no import would add the address"
-                )?,
-            }
-        }
-        Ok(())
-    })?;
-    mention_compaction(location, dry_run, &were_listed);
-    Ok(())
+    take_off(emails, location, Erasure::Suppress, dry_run, output).map(drop)
 }
 
 /// Lets imports add addresses again.

@@ -25,7 +25,7 @@ fn suppressed_people_are_erased_and_no_import_adds_them() {
         assert_eq!(
             cli.stdout(&suppress),
             "ANN@example.com is unsubscribed\n\
-             dan@example.com was not on the list (check the spelling); no import adds the address\n"
+             dan@example.com is not on the list (check the spelling); no import adds the address\n"
         );
         assert_eq!(addresses(&cli), ["Bob@Example.com", "cyd@example.com"]);
         let file = "ann@example.com\nDan@example.com\nbob@example.com\neve@example.com\n";
