@@ -36,15 +36,6 @@ const OPEN_RETRY_TIMEOUT: Duration = Duration::from_secs(15);
 /// Pause between two attempts to reach a database.
 const RETRY_INTERVAL: Duration = Duration::from_millis(200);
 
-/// The state that the thread that opens a list shares with the one that started it.
-#[derive(Default)]
-pub(super) struct OpeningState {
-    /// A signal has arrived, so the list is not needed any more.
-    pub(super) must_stop: AtomicBool,
-    /// The list was in use by another process at the last attempt, each of which takes two seconds.
-    pub(super) is_waiting: AtomicBool,
-}
-
 /// An open list for the server.
 pub(super) struct ServedList {
     pub(super) list: Arc<dyn Waitlist>,
@@ -119,10 +110,7 @@ impl StoreLocation {
     pub(super) fn open_to_serve(
         &self,
         runtime: &Handle,
-        OpeningState {
-            must_stop,
-            is_waiting,
-        }: &OpeningState,
+        must_stop: &AtomicBool,
     ) -> Result<ServedList, OpenListError> {
         if let Self::Directory(data) = self
             && data.is_file()
@@ -139,7 +127,6 @@ impl StoreLocation {
                 match SledWaitlist::open_interruptible(must_stop, data) {
                     // In use by a command, or by the previous server.
                     Err(SledOpenError::InUse { holder, .. }) if may_retry() => {
-                        is_waiting.store(true, Ordering::Relaxed);
                         if !std::mem::replace(&mut has_announced, true) {
                             tracing::info!("{}", waiting_message(self, holder));
                         }

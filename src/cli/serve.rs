@@ -1,7 +1,10 @@
 //! `landing serve`: opens the list, and serves the site until a signal stops it.
 
 use std::{
-    sync::{Arc, atomic::Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     thread,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -17,7 +20,7 @@ use tokio::{
 
 use super::{
     arguments, control, fd_limit,
-    open_list::{OpeningState, ServedList},
+    open_list::ServedList,
     serve_check,
     server_socket::ServerSocket,
     service_manager,
@@ -170,13 +173,13 @@ async fn open_unless_stopped(
     signals: &mut Signals,
 ) -> anyhow::Result<Opened> {
     let (result_sender, mut result) = oneshot::channel();
-    let opening = Arc::new(OpeningState::default());
+    let must_stop = Arc::new(AtomicBool::new(false));
     {
         let (store, config) = (store.clone(), config.clone());
-        let (runtime, opening) = (Handle::current(), Arc::clone(&opening));
+        let (runtime, must_stop) = (Handle::current(), Arc::clone(&must_stop));
         // Not a thread of the runtime, which would wait for it at shutdown, perhaps forever.
         thread::spawn(move || {
-            let opened = open(&store, &config, inherited, &runtime, &opening);
+            let opened = open(&store, &config, inherited, &runtime, &must_stop);
             // It fails if a signal has stopped the start.
             drop(result_sender.send(opened));
         });
@@ -188,14 +191,11 @@ async fn open_unless_stopped(
             opened = &mut result => {
                 return opened.map_err(|_| anyhow!("cannot open the waitlist or render the site; see the log above"))?;
             }
-            // If it waits for another process, it has said so.
-            _ = report.tick() => if !opening.is_waiting.swap(false, Ordering::Relaxed) {
-                tracing::info!("opening the waitlist in {store}");
-            },
+            _ = report.tick() => tracing::info!("the waitlist in {store} is not open yet"),
             () = signals.next() => break,
         }
     }
-    opening.must_stop.store(true, Ordering::Relaxed);
+    must_stop.store(true, Ordering::Relaxed);
     if matches!(store, StoreLocation::Directory(_)) {
         tokio::select! {
             // An open list is dropped here, which closes it.
@@ -226,7 +226,7 @@ fn open(
     config: &Config,
     inherited: Option<ServerSocket>,
     runtime: &Handle,
-    opening: &OpeningState,
+    must_stop: &AtomicBool,
 ) -> anyhow::Result<Opened> {
     let sender = config.confirm_settings()?.map(ConfirmationSender::new);
     let sender = sender.transpose()?;
@@ -243,7 +243,7 @@ fn open(
     {
         socket.take_address()?;
     }
-    let served = store.open_to_serve(runtime, opening)?;
+    let served = store.open_to_serve(runtime, must_stop)?;
     let socket = match socket {
         Some(socket) => socket,
         None => ServerSocket::bind(config.addr)?,
