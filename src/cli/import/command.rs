@@ -15,14 +15,17 @@ use super::{
     error::FileError,
     input_file,
     options::PlanOptions,
-    presets,
-    preview::Preview,
+    presets, preview,
     report::ImportReport,
 };
 use crate::{
     cli::{
         store_location::{StoreArgs, StoreLocation},
-        terminal::{output::OutputArgs, progress::byte_progress, signals},
+        terminal::{
+            output::{OutputArgs, print_to_stdout},
+            progress::byte_progress,
+            signals,
+        },
     },
     exit::{print_stderr, set_exit_note},
     waitlist::Email,
@@ -155,10 +158,13 @@ fn explain(
     options: &PlanOptions,
     checked: &Checked,
 ) -> anyhow::Result<()> {
-    if !checked.plan.questions.is_empty() {
-        let preview = Preview::new(&checked.survey, &checked.plan, options, fixed);
-        args.output.print(&preview, |out| preview.write(out))?;
-        bail!("{}", preview.questions.join("\n  "));
+    let Checked { survey, plan, .. } = checked;
+    if !plan.questions.is_empty() {
+        if !args.output.json {
+            print_to_stdout(|out| preview::write(out, survey, plan, options, fixed))?;
+        }
+        let questions: Vec<_> = plan.questions.iter().map(ToString::to_string).collect();
+        bail!("{}", questions.join("\n  "));
     }
     let report = ImportReport::new(checked);
     args.output

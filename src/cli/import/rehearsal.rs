@@ -9,11 +9,11 @@ use clap::{Args, FromArgMatches};
 
 use super::{
     ask::{Terminal, check_asking},
-    check::check,
+    check::{Checked, check},
     options::PlanOptions,
     person,
     plan::Verdict,
-    preview::Preview,
+    preview,
     row::Row,
     rows::Rows,
 };
@@ -62,13 +62,14 @@ pub fn rehearse_answers(
         "" => check_file(&options)?,
         _ => check_asking(&mut terminal, &fixed, &mut options, check_file)?,
     };
-    let preview = Preview::new(&checked.survey, &checked.plan, &options, &fixed);
-    if !preview.questions.is_empty() {
-        preview.write(&mut shown)?;
+    let Checked { survey, plan, .. } = &checked;
+    if !plan.questions.is_empty() {
+        preview::write(&mut shown, survey, plan, &options, &fixed)?;
+        let questions: Vec<_> = plan.questions.iter().map(ToString::to_string).collect();
         anyhow::bail!(
             "{}\n{}",
             String::from_utf8_lossy(&shown),
-            preview.questions.join("\n")
+            questions.join("\n")
         );
     }
     if !checked.is_ready(&options) {

@@ -71,19 +71,8 @@ fn questions_import_nothing_and_print_a_preview() {
             "{}",
             stderr(&result)
         );
-        let preview: Value =
-            serde_json::from_str(&stdout(&cli.run(&["import", "list.csv", "--json"]).code(1)))
-                .expect("JSON");
-        assert_eq!(preview["rows"], 5);
-        assert_eq!(
-            preview["columns"][1]["values"],
-            json!([["gone", 3], ["here", 1], ["asked", 1]])
-        );
-        assert_eq!(
-            preview["columns"][0]["values"],
-            json!([]),
-            "addresses are never printed"
-        );
+        let result = cli.run(&["import", "list.csv", "--json"]).code(1);
+        assert_eq!(stdout(&result), "", "a program cannot answer");
         let result = cli.run_with_input(&["import"], STATUSES).code(1);
         assert!(stdout(&result).contains("\n  landing import - --left/--stay/--undecided "));
         if cli.server.is_none() {
