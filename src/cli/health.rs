@@ -1,20 +1,13 @@
 //! `landing health`: asks the running server whether visitors can sign up, for the health check of a container.
 
-use std::{
-    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
-    time::Duration,
-};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use anyhow::{Context, bail};
-use axum::body::Body;
-use hyper::{Request, StatusCode, client::conn::http1, header};
-use hyper_util::rt::TokioIo;
-use tokio::{net::TcpStream, runtime, time::timeout};
+use hyper::{Method, StatusCode};
+use tokio::runtime;
 
+use super::link_check::request;
 use crate::config::{DEFAULT_ADDR, parse_addr};
-
-/// The server's own limit for a response is two seconds.
-const TIMEOUT: Duration = Duration::from_secs(5);
 
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -39,28 +32,13 @@ pub(super) fn run(HealthArgs { addr }: &HealthArgs) -> anyhow::Result<()> {
         ip => ip,
     };
     let addr = SocketAddr::new(host, addr.port());
-    let status = runtime.block_on(async { timeout(TIMEOUT, readiness(addr)).await });
-    let status = status
-        .map_err(|_| anyhow::anyhow!("no response within {} seconds", TIMEOUT.as_secs()))
-        .and_then(|status| status)
-        .with_context(|| format!("no healthy server at {addr}"))?;
-    match status {
+    let response = runtime.block_on(request(&format!("http://{addr}/readyz"), Method::GET, None));
+    let response = response.with_context(|| format!("no healthy server at {addr}"))?;
+    match response.status() {
         StatusCode::OK => Ok(()),
-        StatusCode::SERVICE_UNAVAILABLE => {
+        status @ StatusCode::SERVICE_UNAVAILABLE => {
             bail!("the server at {addr} cannot store sign-ups ({status}); see its log")
         }
         status => bail!("the server at {addr} is another program: it responds with {status}"),
     }
-}
-
-/// Returns the status of `/readyz`.
-async fn readiness(addr: SocketAddr) -> anyhow::Result<StatusCode> {
-    let stream = TcpStream::connect(addr).await?;
-    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
-    tokio::spawn(connection);
-    let request = Request::builder()
-        .uri("/readyz")
-        .header(header::HOST, addr.to_string())
-        .body(Body::empty())?;
-    Ok(sender.send_request(request).await?.status())
 }

@@ -111,7 +111,7 @@ fn check_status(response: &Response<String>, expected: StatusCode) -> anyhow::Re
 }
 
 /// Sends a request, and reads the response. Redirects are not followed.
-async fn request(
+pub(super) async fn request(
     url: &str,
     method: Method,
     body: Option<(&str, &'static str)>,
