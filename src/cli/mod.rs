@@ -69,10 +69,7 @@ mod time;
 mod unsubscribe;
 mod waitlist_handle;
 
-use std::{
-    io::{self, Write},
-    process::ExitCode,
-};
+use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::{CommandFactory, Parser, Subcommand, error::ErrorKind};
@@ -164,7 +161,6 @@ enum Commands {
 pub fn run() -> ExitCode {
     terminal::log::print_panics();
     let cli = arguments::parse();
-    let is_server = is_server(&cli);
     let Err(error) = run_command(cli) else {
         return ExitCode::SUCCESS;
     };
@@ -173,16 +169,9 @@ pub fn run() -> ExitCode {
             let text = format!("{error}\n\nFor more information, try '--help'.\n");
             clap::Error::raw(ErrorKind::ValueValidation, text).exit()
         }
-        // A server must end even if nobody reads standard error.
-        Err(error) if is_server => print_stderr(&format!("{error:#}")),
-        // `eprintln!` would panic if standard error cannot be written.
-        Err(error) => drop(writeln!(io::stderr(), "landing: {error:#}")),
+        Err(error) => print_stderr(&format!("{error:#}")),
     }
     ExitCode::FAILURE
-}
-
-fn is_server(cli: &Cli) -> bool {
-    matches!(cli.command, None | Some(Commands::Serve(_)))
 }
 
 fn run_command(cli: Cli) -> anyhow::Result<()> {
@@ -190,10 +179,9 @@ fn run_command(cli: Cli) -> anyhow::Result<()> {
     umask(Mode::RWXG | Mode::RWXO);
     handle_file_size_signal().context("cannot handle signals")?;
     // The server logs them.
-    if !is_server(&cli) {
+    if !matches!(cli.command, None | Some(Commands::Serve(_))) {
         for warning in arguments::unknown_variable_warnings() {
-            // A command works without it.
-            let _ = writeln!(io::stderr(), "landing: {warning}");
+            print_stderr(&warning);
         }
     }
     match cli.command {

@@ -2,8 +2,7 @@
 //! control socket, and opens the list directly when no server runs or when the list is in a database.
 
 use std::{
-    env, fs,
-    io::{self, Write},
+    env, fs, io,
     os::unix::fs::MetadataExt,
     path::Path,
     sync::{
@@ -25,15 +24,18 @@ use super::{
     control::ControlClient, open_list_error::OpenListError, store_location::StoreLocation,
     waitlist_handle::WaitlistHandle,
 };
-use crate::waitlist::{
-    BackupItem, ListKey, Outage, PostgresOpenError, PostgresWaitlist, SledOpenError, SledWaitlist,
-    Waitlist, exit_on_store_panic,
+use crate::{
+    exit::print_stderr,
+    waitlist::{
+        BackupItem, DatabaseUrl, ListKey, Outage, PostgresOpenError, PostgresWaitlist,
+        SledOpenError, SledWaitlist, Waitlist, exit_on_store_panic,
+    },
 };
 
 /// How long to retry while another process holds the list, or while the database does not respond. A server
 /// usually stops, or starts to respond, sooner.
 const OPEN_RETRY_TIMEOUT: Duration = Duration::from_secs(15);
-/// Pause between two attempts to reach a database.
+/// Pause between two attempts.
 const RETRY_INTERVAL: Duration = Duration::from_millis(200);
 
 /// An open list for the server.
@@ -72,10 +74,9 @@ impl StoreLocation {
                 let copy = env::temp_dir();
                 // If there is no room for a copy either, the first error says what to do.
                 let opened = open_copy(self, data, &copy).map_err(|_| full)?;
-                let _ = writeln!(
-                    io::stderr(),
-                    "landing: the disk of {self} is full; reading a copy in memory"
-                );
+                print_stderr(&format!(
+                    "the disk of {self} is full; reading a copy in memory"
+                ));
                 Ok(Some(opened))
             }
             (opened, _) => opened,
@@ -118,39 +119,25 @@ impl StoreLocation {
             return Err(OpenListError::File(self.clone()));
         }
         self.warn_of_other_owner();
-        let started = Instant::now();
-        let may_retry =
-            || started.elapsed() < OPEN_RETRY_TIMEOUT && !must_stop.load(Ordering::Relaxed);
-        let mut has_announced = false;
-        let served = match self {
-            Self::Directory(data) => loop {
-                match SledWaitlist::open_interruptible(must_stop, data) {
-                    // In use by a command, or by the previous server.
-                    Err(SledOpenError::InUse { holder, .. }) if may_retry() => {
-                        if !std::mem::replace(&mut has_announced, true) {
-                            tracing::info!("{}", waiting_message(self, holder));
-                        }
+        let open = || -> Result<ServedList, OpenListError> {
+            Ok(match self {
+                Self::Directory(data) => ServedList {
+                    list: Arc::new(SledWaitlist::open_interruptible(must_stop, data)?),
+                    outage: None,
+                },
+                Self::Database(url) => {
+                    let list = PostgresWaitlist::open_or_create(url, runtime)?;
+                    if let Some(warning) = list.warning() {
+                        tracing::warn!("{warning}");
                     }
-                    opened => {
-                        break ServedList {
-                            list: Arc::new(opened?),
-                            outage: None,
-                        };
+                    ServedList {
+                        outage: Some(list.outage()),
+                        list: Arc::new(list),
                     }
                 }
-            },
-            Self::Database(url) => {
-                let open = || PostgresWaitlist::open_or_create(url, runtime);
-                let list = retry(open, may_retry, |warning| tracing::warn!("{warning}"))?;
-                if let Some(warning) = list.warning() {
-                    tracing::warn!("{warning}");
-                }
-                ServedList {
-                    outage: Some(list.outage()),
-                    list: Arc::new(list),
-                }
-            }
+            })
         };
+        let served = self.retry(open, must_stop, |waiting| tracing::warn!("{waiting}"))?;
         exit_on_store_panic();
         Ok(served)
     }
@@ -210,28 +197,63 @@ impl StoreLocation {
     }
 
     fn try_open(&self, create: bool) -> Result<Option<WaitlistHandle>, OpenListError> {
-        match self {
-            Self::Directory(data) => try_open_directory(self, data, create),
-            Self::Database(url) => {
-                let runtime = static_runtime(runtime::Builder::new_multi_thread())?;
-                let open = || {
-                    let opened = if create {
-                        PostgresWaitlist::open_or_create(url, runtime.handle())
-                    } else {
-                        PostgresWaitlist::open(url, runtime.handle())
-                    };
-                    match opened {
-                        Err(PostgresOpenError::NoList { .. }) => Ok(None),
-                        opened => opened.map(Some),
-                    }
-                };
-                let started = Instant::now();
-                let may_retry = || started.elapsed() < OPEN_RETRY_TIMEOUT;
-                let list = retry(open, may_retry, |warning| {
-                    let _ = writeln!(io::stderr(), "landing: {warning}");
-                })?;
-                Ok(list.map(|list| WaitlistHandle::new(self, list, runtime)))
+        if let Self::Directory(data) = self
+            && data.is_file()
+        {
+            return Err(OpenListError::File(self.clone()));
+        }
+        // Before the list is opened: if no thread can be started, the list stays free for other processes.
+        let runtime = static_runtime(match self {
+            Self::Directory(_) => runtime::Builder::new_current_thread(),
+            Self::Database(_) => runtime::Builder::new_multi_thread(),
+        })?;
+        let open = || match self {
+            Self::Directory(data) => open_directory(self, data, create, runtime),
+            Self::Database(url) => open_database(self, url, create, runtime),
+        };
+        self.retry(open, &AtomicBool::new(false), print_stderr)
+    }
+
+    /// Opens the list. Waits while another process holds it, or while its database does not respond, and says so once. Gives
+    /// up when `must_stop` becomes true.
+    fn retry<T>(
+        &self,
+        open: impl Fn() -> Result<T, OpenListError>,
+        must_stop: &AtomicBool,
+        say: impl Fn(&str),
+    ) -> Result<T, OpenListError> {
+        let started = Instant::now();
+        let may_retry =
+            || started.elapsed() < OPEN_RETRY_TIMEOUT && !must_stop.load(Ordering::Relaxed);
+        let mut has_said = false;
+        loop {
+            let opened = open();
+            let waiting = opened.as_ref().err().and_then(|it| self.waiting(it));
+            let Some(waiting) = waiting.filter(|_| may_retry()) else {
+                return opened;
+            };
+            if !std::mem::replace(&mut has_said, true) {
+                say(&waiting);
             }
+            sleep(RETRY_INTERVAL);
+        }
+    }
+
+    /// Returns what to wait for after an error that may pass.
+    fn waiting(&self, error: &OpenListError) -> Option<String> {
+        let seconds = OPEN_RETRY_TIMEOUT.as_secs();
+        match error {
+            // In use by a command, or by a server that is starting or stopping.
+            OpenListError::Sled(SledOpenError::InUse { holder, .. }) => {
+                let holder = holder.map_or("another process".into(), |id| format!("process {id}"));
+                Some(format!(
+                    "waiting up to {seconds} s for {holder} to release {self}"
+                ))
+            }
+            OpenListError::Postgres(
+                PostgresOpenError::Unreachable { .. } | PostgresOpenError::Unavailable { .. },
+            ) => Some(format!("{error}; retrying for up to {seconds} s")),
+            _ => None,
         }
     }
 }
@@ -250,74 +272,40 @@ fn open_copy(
     Ok(WaitlistHandle::copy(location, list, runtime, Some(copy)))
 }
 
-/// Returns the message that the list is in use, with the process that uses it if that is known.
-fn waiting_message(location: &StoreLocation, holder: Option<u32>) -> String {
-    let holder = holder.map_or("another process".to_owned(), |id| format!("process {id}"));
-    let seconds = OPEN_RETRY_TIMEOUT.as_secs();
-    format!("waiting up to {seconds} s for {holder} to release {location}")
-}
-
-/// Opens a database. Retries while that may help, and warns once.
-fn retry<T>(
-    open: impl Fn() -> Result<T, PostgresOpenError>,
-    may_retry: impl Fn() -> bool,
-    warn: impl Fn(&str),
-) -> Result<T, PostgresOpenError> {
-    let mut has_warned = false;
-    loop {
-        match open() {
-            Err(
-                error @ (PostgresOpenError::Unreachable { .. }
-                | PostgresOpenError::Unavailable { .. }),
-            ) if may_retry() => {
-                if !std::mem::replace(&mut has_warned, true) {
-                    let seconds = OPEN_RETRY_TIMEOUT.as_secs();
-                    warn(&format!("{error}; retrying for up to {seconds} s"));
-                }
-                sleep(RETRY_INTERVAL);
-            }
-            opened => return opened,
-        }
-    }
-}
-
-fn try_open_directory(
+fn open_directory(
     location: &StoreLocation,
     data: &Path,
     create: bool,
+    runtime: &'static Runtime,
 ) -> Result<Option<WaitlistHandle>, OpenListError> {
     let unreadable = |error: io::Error| OpenListError::Unreadable {
         location: location.clone(),
         error,
     };
-    if data.is_file() {
-        return Err(OpenListError::File(location.clone()));
+    if let Some(client) = ControlClient::find(data).map_err(unreadable)? {
+        return Ok(Some(WaitlistHandle::new(location, client, runtime)));
     }
-    // Before the list is opened: if no thread can be started, the list stays free for other processes.
-    let runtime = static_runtime(runtime::Builder::new_current_thread())?;
-    let started = Instant::now();
-    let mut has_announced = false;
-    loop {
-        if let Some(client) = ControlClient::find(data).map_err(unreadable)? {
-            return Ok(Some(WaitlistHandle::new(location, client, runtime)));
-        }
-        if !create && !SledWaitlist::exists_in(data).map_err(unreadable)? {
-            return Ok(None);
-        }
-        check_owner(location, data)?;
-        match SledWaitlist::open(data) {
-            // In use by another command, or by a server that is starting or stopping.
-            Err(SledOpenError::InUse { holder, .. }) if started.elapsed() < OPEN_RETRY_TIMEOUT => {
-                if !std::mem::replace(&mut has_announced, true) {
-                    let _ = writeln!(
-                        io::stderr(),
-                        "landing: {}",
-                        waiting_message(location, holder)
-                    );
-                }
-            }
-            opened => return Ok(Some(WaitlistHandle::new(location, opened?, runtime))),
-        }
+    if !create && !SledWaitlist::exists_in(data).map_err(unreadable)? {
+        return Ok(None);
+    }
+    check_owner(location, data)?;
+    let list = SledWaitlist::open(data)?;
+    Ok(Some(WaitlistHandle::new(location, list, runtime)))
+}
+
+fn open_database(
+    location: &StoreLocation,
+    url: &DatabaseUrl,
+    create: bool,
+    runtime: &'static Runtime,
+) -> Result<Option<WaitlistHandle>, OpenListError> {
+    let opened = match create {
+        true => PostgresWaitlist::open_or_create(url, runtime.handle()),
+        false => PostgresWaitlist::open(url, runtime.handle()),
+    };
+    match opened {
+        Err(PostgresOpenError::NoList { .. }) => Ok(None),
+        opened => Ok(Some(WaitlistHandle::new(location, opened?, runtime))),
     }
 }
 

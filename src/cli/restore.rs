@@ -1,9 +1,6 @@
 //! `landing restore`: restores a backup into an empty or new list.
 
-use std::{
-    io::{self, Seek, Write},
-    path::PathBuf,
-};
+use std::{io::Seek, path::PathBuf};
 
 use anyhow::{Context, bail};
 use serde_json::json;
@@ -16,7 +13,7 @@ use super::{
     time::rfc3339,
     waitlist_handle::WaitlistHandle,
 };
-use crate::waitlist::Selection;
+use crate::{exit::print_stderr, waitlist::Selection};
 
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -71,12 +68,10 @@ pub(super) fn run(args: &RestoreArgs) -> anyhow::Result<()> {
         true => writeln!(out, "{counts} would be restored from {name}"),
         false => writeln!(out, "{counts} restored from {name}"),
     })?;
-    // The list is restored, so an error does not matter.
-    let _ = writeln!(
-        io::stderr(),
-        "landing: the backup was written at {created_at}; the list does not know which messages were sent since, and \
-         who has left or was erased since"
-    );
+    print_stderr(&format!(
+        "the backup was written at {created_at}; the list does not know which messages were sent since, and who has left \
+         or was erased since"
+    ));
     Ok(())
 }
 

@@ -1,14 +1,14 @@
 //! The options that select entries: `--since`, `--until`, `--domain`, `--source`, `--confirmed` and `--unconfirmed`.
 
-use std::{
-    io::{self, Write},
-    time::SystemTime,
-};
+use std::time::SystemTime;
 
 use anyhow::bail;
 
 use super::time::{parse_time_or_age, rfc3339};
-use crate::waitlist::{AddressFilter, EmailDomain, Selection, Source};
+use crate::{
+    exit::print_stderr,
+    waitlist::{AddressFilter, EmailDomain, Selection, Source},
+};
 
 /// The options that select entries.
 #[derive(clap::Args)]
@@ -78,11 +78,9 @@ impl SelectionArgs {
         if count == 0
             && let Some(source) = &self.source
         {
-            // A command works without it.
-            let _ = writeln!(
-                io::stderr(),
-                "landing: nobody selected came from {source}; `landing stats` lists the sources"
-            );
+            print_stderr(&format!(
+                "nobody selected came from {source}; `landing stats` lists the sources"
+            ));
         }
     }
 }

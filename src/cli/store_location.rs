@@ -4,13 +4,16 @@ use std::{
     env,
     ffi::{OsStr, OsString},
     fmt,
-    io::{self, IsTerminal, Write},
+    io::{self, IsTerminal},
     path::{self, PathBuf},
 };
 
 use thiserror::Error;
 
-use crate::waitlist::{DatabaseUrl, InvalidDatabaseUrl};
+use crate::{
+    exit::print_stderr,
+    waitlist::{DatabaseUrl, InvalidDatabaseUrl},
+};
 
 /// The location when nothing names one.
 const DEFAULT_LOCATION: &str = "data";
@@ -82,8 +85,7 @@ impl StoreArgs {
     pub(super) fn announce_location(&self) -> Result<StoreLocation, InvalidLocation> {
         let location = self.location()?;
         if !self.is_in_command_line() && io::stderr().is_terminal() {
-            // A command works without it.
-            let _ = writeln!(io::stderr(), "landing: the waitlist in {location}");
+            print_stderr(&format!("the waitlist in {location}"));
         }
         Ok(location)
     }
