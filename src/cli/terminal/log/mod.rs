@@ -49,7 +49,10 @@ pub(crate) fn start(format: LogFormat, level: LogLevel) -> io::Result<LogGuard> 
     let (done, writer_done) = sync_channel(0);
     let writer_queue = Arc::clone(&queue);
     thread::Builder::new().name("log".into()).spawn(move || {
-        writer::write_queued(&writer_queue);
+        writer::write_queued(&writer_queue, |warning| match format {
+            LogFormat::Human => format!("{}  WARN {warning}", now()),
+            LogFormat::Json => json_line(Level::WARN, warning),
+        });
         drop(done);
     })?;
     let level = match level {
@@ -58,10 +61,8 @@ pub(crate) fn start(format: LogFormat, level: LogLevel) -> io::Result<LogGuard> 
         LogLevel::Info => Level::INFO,
         LogLevel::Debug => Level::DEBUG,
     };
-    // Only this program's own lines: libraries may log what clients send. The log reports dropped lines at every level.
-    let own_targets = Targets::new()
-        .with_target(env!("CARGO_CRATE_NAME"), level)
-        .with_target(module_path!(), level.max(Level::WARN));
+    // Only this program's own lines: libraries may log what clients send.
+    let own_targets = Targets::new().with_target(env!("CARGO_CRATE_NAME"), level);
     let lines = tracing_subscriber::fmt::layer()
         .with_writer(Arc::clone(&queue))
         .with_ansi(io::stderr().is_terminal())
@@ -70,7 +71,8 @@ pub(crate) fn start(format: LogFormat, level: LogLevel) -> io::Result<LogGuard> 
     match format {
         LogFormat::Human => log.with(lines).init(),
         LogFormat::Json => {
-            print_errors_as_json();
+            // Of the error that ends the server.
+            set_line_format(|message| json_line(Level::ERROR, message));
             log.with(lines.json().flatten_event(true)).init();
         }
     }
@@ -85,25 +87,27 @@ impl Drop for LogGuard {
     }
 }
 
-/// Makes [`print_stderr`] print JSON, like a line of the log.
-pub(crate) fn print_errors_as_json() {
+/// Returns a line of the log as JSON.
+fn json_line(level: Level, message: &str) -> String {
     /// The fields of a line, in the same order as in the log.
     #[derive(Serialize)]
-    struct ErrorLine<'a> {
+    struct Line<'a> {
         timestamp: String,
         level: &'static str,
         message: &'a str,
     }
-    set_line_format(|message| {
-        // A clock that jiff cannot represent is itself an error that is printed here.
-        let now = Timestamp::try_from(SystemTime::now()).unwrap_or_default();
-        let line = ErrorLine {
-            timestamp: format!("{now:.6}"),
-            level: Level::ERROR.as_str(),
-            message,
-        };
-        serde_json::to_string(&line).unwrap_or_default()
-    });
+    let line = Line {
+        timestamp: now(),
+        level: level.as_str(),
+        message,
+    };
+    serde_json::to_string(&line).unwrap_or_default()
+}
+
+fn now() -> String {
+    // A clock that jiff cannot represent is itself an error that is printed here.
+    let now = Timestamp::try_from(SystemTime::now()).unwrap_or_default();
+    format!("{now:.6}")
 }
 
 /// Logs the location of each panic. The panic message is omitted, because it may contain an address.

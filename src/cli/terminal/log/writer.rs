@@ -2,7 +2,7 @@
 
 use std::{
     io::{self, Write},
-    mem, thread,
+    thread,
     time::Duration,
 };
 
@@ -27,80 +27,64 @@ pub(super) fn append_to_file() {
     }
 }
 
-/// Writes lines as they arrive, until the log is closed and every line is written.
-pub(super) fn write_queued(queue: &LineQueue) {
-    let mut writer = LineWriter::default();
+/// Writes lines as they arrive, until the log is closed and every line is written. `warn` returns the line that reports lost
+/// ones.
+pub(super) fn write_queued(queue: &LineQueue, warn: impl Fn(&str) -> String) {
+    let mut writer = LineWriter {
+        warn,
+        lost: 0,
+        is_in_line: false,
+    };
     let mut lines = Vec::new();
     while let Some(dropped) = queue.take(&mut lines) {
         writer.lost += dropped;
-        // Only after a successful write: otherwise the warning would be lost as well.
-        if writer.write_counted(&lines) && writer.lost > 0 {
-            writer.warn_of_lost_lines();
-        }
+        writer.write(&lines);
         lines.clear();
         thread::sleep(WRITE_INTERVAL);
     }
-    // The last chance to report them, even if it fails.
-    if writer.lost > 0 {
-        writer.warn_of_lost_lines();
-        if queue.take(&mut lines).is_some() {
-            writer.write(&lines);
-        }
-    }
+    // The last chance to report lost lines.
+    writer.write(b"");
 }
 
 /// Writes lines, and counts those that are lost.
-#[derive(Default)]
-struct LineWriter {
+struct LineWriter<W> {
+    warn: W,
     /// Lines that were lost and are not reported yet.
     lost: u64,
-    /// Lost lines that a warning in the queue reports.
-    reported: u64,
     /// Whether the last line was cut by a failed write.
     is_in_line: bool,
 }
 
-impl LineWriter {
-    /// Puts a warning about the lost lines into the queue.
-    fn warn_of_lost_lines(&mut self) {
-        self.reported = mem::take(&mut self.lost);
-        let reported = self.reported;
-        tracing::warn!(
-            "{reported} log lines were dropped: standard error was too slow, full or closed"
-        );
+impl<W: Fn(&str) -> String> LineWriter<W> {
+    /// Reports the lost lines, and writes others. They are lost if the disk is full, for example.
+    fn write(&mut self, lines: &[u8]) {
+        if self.lost > 0 {
+            // After a cut line, the next one must not continue it.
+            let line_break = if self.is_in_line { "\n" } else { "" };
+            let warning = (self.warn)(&format!(
+                "{} log lines were dropped: standard error was too slow, full or closed",
+                self.lost
+            ));
+            let report = format!("{line_break}{warning}\n");
+            if self.try_write(report.as_bytes()).is_err() {
+                self.lost += count_lines(lines);
+                return;
+            }
+            self.lost = 0;
+        }
+        if let Err(written) = self.try_write(lines) {
+            self.lost = count_lines(&lines[written..]);
+        }
     }
 
-    /// Writes lines and counts those that are lost. Returns whether all were written.
-    fn write_counted(&mut self, lines: &[u8]) -> bool {
-        let total = count_lines(lines);
-        let failed = self.write(lines);
-        if failed == total {
-            // The warning was lost too.
-            self.lost += failed - u64::from(self.reported > 0) + mem::take(&mut self.reported);
-        } else {
-            self.lost += failed;
-            self.reported = 0;
+    /// Writes to standard error. If that fails, returns the number of bytes that were written before.
+    fn try_write(&mut self, bytes: &[u8]) -> Result<(), usize> {
+        let result = write_all(bytes);
+        let written = result.err().unwrap_or(bytes.len());
+        if let Some(last) = bytes[..written].last() {
+            self.is_in_line = *last != b'\n';
         }
-        failed == 0
-    }
-
-    /// Writes lines to standard error. Returns how many were lost, for example because the disk is full.
-    fn write(&mut self, lines: &[u8]) -> u64 {
-        // After a cut line, the next one must not continue it.
-        if self.is_in_line {
-            match write_all(b"\n") {
-                Ok(()) => self.is_in_line = false,
-                Err(_) => return count_lines(lines),
-            }
-        }
-        match write_all(lines) {
-            Ok(()) => 0,
-            Err(written) => {
-                let (written, rest) = lines.split_at(written);
-                self.is_in_line = written.last().is_some_and(|byte| *byte != b'\n');
-                count_lines(rest)
-            }
-        }
+        result
     }
 }
 
