@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
-    TestCli, addresses, all_stores,
+    TestCli, addresses, all_stores, assert_contains,
     send::{messages, send},
     sha256, stderr, stdout, with_database, with_server, with_three_people, without_server,
 };
@@ -308,9 +308,9 @@ fn deliveries_that_were_under_way_are_unknown() {
     for cli in [without_server(), with_database()] {
         cli.run_with_input(&["restore", "-"], &*backup).success();
         let restored = cli.stdout(&["backup"]);
-        assert!(
-            restored.contains(r#""state":"unknown","since":null,"reply":null},"attempts":2"#),
-            "{restored}"
+        assert_contains(
+            &restored,
+            r#""state":"unknown","since":null,"reply":null},"attempts":2"#,
         );
     }
 }
@@ -338,8 +338,7 @@ fn list_that_is_not_empty_is_not_restored() {
         assert_eq!(addresses(&cli), ["ann@example.com"]);
         // The suppression that stays of a person counts.
         cli.stdout(&["unsubscribe", "ann@example.com"]);
-        let error = stderr(&cli.run(&["restore", "list.backup"]).code(1));
-        assert!(error.contains(expected), "{error}");
+        cli.assert_fails(&["restore", "list.backup"], expected);
         let check = cli.stdout(&["check"]);
         assert_eq!(check, "0 on the list, no faults\n1 suppressed address\n");
     }
@@ -390,7 +389,7 @@ fn backup_of_a_newer_format_is_named() {
     let error = stderr(&cli.run_with_input(&["restore", "-"], newer).code(1));
     let expected = "it is a backup of format 2, and this program reads format 1; use landing 9.0.0, which wrote it, or a \
                     newer version";
-    assert!(error.contains(expected), "{error}");
+    assert_contains(&error, expected);
 }
 
 #[cfg(target_os = "linux")]
@@ -401,6 +400,6 @@ fn key_is_not_printed_to_a_terminal() {
     let command = format!("'{}' backup", env!("CARGO_BIN_EXE_landing"));
     let shown = script.args(["-qec", &command, "/dev/null"]).output();
     let shown = String::from_utf8_lossy(&shown.expect("script runs").stdout).into_owned();
-    assert!(shown.contains("write it to a file with -o FILE"), "{shown}");
+    assert_contains(&shown, "write it to a file with -o FILE");
     assert!(!shown.contains("\"key\""), "{shown}");
 }

@@ -390,7 +390,6 @@ fn unchanged_backup_is_restored_however_it_travels() {
     ] {
         let written = cli.command_for("bash").args(["-c", other]).status();
         assert!(written.expect("a shell").success());
-        let error = stderr(&cli.run(&["restore", "c.backup"]).code(1));
-        assert!(error.contains("it is not a backup"), "{error}");
+        cli.assert_fails(&["restore", "c.backup"], "it is not a backup");
     }
 }

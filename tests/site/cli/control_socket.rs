@@ -16,7 +16,7 @@ use std::{
 
 use rustix::process::geteuid;
 
-use super::{TestCli, stderr, stdout, with_server, without_server};
+use super::{TestCli, assert_contains, stderr, stdout, with_server, without_server};
 use crate::process::{Sandbox, ServerProcess};
 
 #[test]
@@ -62,7 +62,7 @@ fn assert_rejected(why: &str, run: impl Fn(&[&str]) -> Output) {
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{stderr}");
         assert!(output.stdout.is_empty());
-        assert!(stderr.contains(why), "{stderr}");
+        assert_contains(&stderr, why);
     }
 }
 
@@ -207,11 +207,11 @@ fn creates_no_list_in_another_users_directory() {
     let import = cli.run_with_input(&["import"], "ann@example.com\n");
     let stderr = stderr(&import.code(1));
     let why = format!("data belongs to user {owner}; run the command as that user");
-    assert!(stderr.contains(&why), "{stderr}");
+    assert_contains(&stderr, &why);
     // Such a user may exist only while a service runs.
     if owner == 65_534 {
         for advice in ["systemd-run", "docs/owner.md"] {
-            assert!(stderr.contains(advice), "{stderr}");
+            assert_contains(&stderr, advice);
         }
     }
     assert_eq!(names(), before);
@@ -271,8 +271,7 @@ fn reply_of_another_version_asks_to_restart_the_server() {
                 .write_all(reply.as_bytes())
                 .expect("the command reads");
         });
-        let error = stderr(&cli.run(&["count"]).code(1));
-        assert!(error.contains(advice), "{error}");
+        cli.assert_fails(&["count"], advice);
         server.join().expect("no panic");
     }
 }

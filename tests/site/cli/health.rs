@@ -15,10 +15,9 @@ fn succeeds_while_the_server_stores_sign_ups() {
     let addr = cli.server.as_ref().expect("a server").addr.clone();
     cli.run(&["health", "--addr", &addr]).success();
     cli.server = None;
-    let error = stderr(&cli.run(&["health", "--addr", &addr]).code(1));
-    assert!(
-        error.contains(&format!("no healthy server at {addr}")),
-        "{error}"
+    cli.assert_fails(
+        &["health", "--addr", &addr],
+        &format!("no healthy server at {addr}"),
     );
 }
 

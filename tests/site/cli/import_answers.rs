@@ -2,6 +2,8 @@
 
 use landing::cli::{Verdict, rehearse, rehearse_answers};
 
+use super::assert_contains;
+
 const PEOPLE: &str = "Nom,Courriel,Inscrit,Statut\n\
                       Zoé,a@people.example,25/11/2026,Abonné\n\
                       Zoé,b@people.example,26/11/2026,Désabonné\n\
@@ -83,11 +85,9 @@ fn asks_about_a_new_value_of_a_preset_and_about_suspicious_columns() {
     // The new value, the column, and whether to import.
     let (rows, shown) = rehearse_answers(file.as_bytes(), &[], "s\nn\ny\n").expect("a plan");
     assert_eq!(rows[0].verdict, Verdict::Stays, "{shown}");
-    assert!(
-        shown.contains(
-            "Column \"Opt-out\" has many values. Does it say who wants mail, and who does not?"
-        ),
-        "{shown}"
+    assert_contains(
+        &shown,
+        "Column \"Opt-out\" has many values. Does it say who wants mail, and who does not?",
     );
     let (rows, shown) = rehearse_answers(file.as_bytes(), &[], "s\ny\nl\ny\n").expect("a plan");
     assert_eq!(rows[0].verdict, Verdict::Left, "{shown}");
@@ -114,14 +114,8 @@ fn no_to_a_question_of_a_form_is_noticed() {
 fn the_example_of_a_date_shows_which_format_is_right() {
     let file = "email,joined_at\na@people.example,05/05/2026\nb@people.example,03/04/2026\n";
     let (rows, shown) = rehearse_answers(file.as_bytes(), &[], "n\ny\ny\n").expect("a plan");
-    assert!(
-        shown.contains("Does \"03/04/2026\" mean 3 April 2026?"),
-        "{shown}"
-    );
-    assert!(
-        shown.contains("Does \"03/04/2026\" mean 4 March 2026?"),
-        "{shown}"
-    );
+    assert_contains(&shown, "Does \"03/04/2026\" mean 3 April 2026?");
+    assert_contains(&shown, "Does \"03/04/2026\" mean 4 March 2026?");
     let entry = rows[1].entry.as_ref().expect("an entry");
     assert!(super::rfc3339(entry.joined_at).starts_with("2026-03-04"));
 }
@@ -136,10 +130,7 @@ fn asks_until_a_date_format_fits() {
         super::rfc3339(entry.joined_at).starts_with("2026-11-01"),
         "{shown}"
     );
-    assert!(
-        shown.contains("write the date with %d, %m and %Y"),
-        "{shown}"
-    );
+    assert_contains(&shown, "write the date with %d, %m and %Y");
 }
 
 #[test]

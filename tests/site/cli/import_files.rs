@@ -2,6 +2,8 @@
 
 use landing::cli::{RehearsedRow, rehearse};
 
+use super::assert_contains;
+
 /// Returns the line and the address of each row.
 fn people(rows: &[RehearsedRow]) -> Vec<String> {
     let row = |row: &RehearsedRow| {
@@ -137,10 +139,7 @@ fn unclosed_quotation_mark_loses_nobody() {
         "email,name\nann@people.example,\"Ann\nbob@people.example,Bob\ncyd@people.example,\"Cyd\"\n",
     ] {
         let error = why_not(file, NOBODY_LEFT);
-        assert!(
-            error.contains("2: a quotation mark is not closed"),
-            "{error}"
-        );
+        assert_contains(&error, "2: a quotation mark is not closed");
     }
     let error = why_not("email,\"name\nann@people.example,Ann\n", NOBODY_LEFT);
     assert!(
@@ -292,18 +291,18 @@ fn other_encodings_matter_only_in_cells_that_are_used() {
     // Nobody knows what these say about the person.
     let file = b"email,statut\na@people.example,d\xe9sabonn\xe9\n";
     let error = why_not(&file[..], &["--stay", "statut=*"]);
-    assert!(error.contains("invalid UTF-8"), "{error}");
+    assert_contains(&error, "invalid UTF-8");
     let error = why_not(
         &b"email,d\xe9sabonn\xe9\na@people.example,\n"[..],
         NOBODY_LEFT,
     );
-    assert!(error.contains("invalid UTF-8"), "{error}");
+    assert_contains(&error, "invalid UTF-8");
 }
 
 #[test]
 fn backups_are_for_restore() {
     let error = why_not("{\"backup\":{}}\n{\"suppressed\":[1]}\n", &[]);
-    assert!(error.contains("run `landing restore FILE`"), "{error}");
+    assert_contains(&error, "run `landing restore FILE`");
 }
 
 #[test]

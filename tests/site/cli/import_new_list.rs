@@ -1,6 +1,6 @@
 //! `landing import`: where it creates a list.
 
-use super::{raw_stdout, with_database, with_server, without_server};
+use super::{assert_contains, raw_stdout, with_database, with_server, without_server};
 use crate::postgres_server::SHARED_SERVER;
 
 const FILE: &str = "ann@example.com\nANN@example.com\n";
@@ -20,7 +20,7 @@ fn report_names_a_new_list() {
             "{report}"
         );
         let report = import(&["--json", "--dry-run"]);
-        assert!(report.contains("\"new_list\":"), "{report}");
+        assert_contains(&report, "\"new_list\":");
         let report = import(&[]);
         let (_, location) = report
             .split_once("1 added to a new list in ")

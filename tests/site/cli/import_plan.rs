@@ -2,6 +2,8 @@
 
 use landing::cli::{Verdict, rehearse};
 
+use super::{assert_contains, options};
+
 /// Returns a word for each row: `in`, `ask` or `out`.
 fn verdicts(file: &str, options: &[&str]) -> Result<Vec<&'static str>, String> {
     let rows = rehearse(file.as_bytes(), options).map_err(|error| error.to_string())?;
@@ -132,7 +134,7 @@ fn preview_has_every_value_and_a_command_to_complete() {
     let error = verdicts(&more, &[]).expect_err("questions");
     let proposal = "--left/--stay/--undecided Statut=Abonné --left Statut=Désabonné \
                     --left/--stay/--undecided Statut=";
-    assert!(error.contains(proposal), "{error}");
+    assert_contains(&error, proposal);
 }
 
 #[test]
@@ -163,7 +165,7 @@ fn the_proposed_command_does_not_run_before_a_decision() {
         "--left/--stay/--undecided",
     ] {
         let error = verdicts(PEOPLE, &[option]).expect_err("no such option");
-        assert!(error.contains("unexpected argument"), "{error}");
+        assert_contains(&error, "unexpected argument");
     }
     // Nobody who has left is added by the command that follows a refused one.
     let file = "E-Mail,Status,Left\na@people.example,Aktiv,\nb@people.example,Abgemeldet,\n\
@@ -172,56 +174,47 @@ fn the_proposed_command_does_not_run_before_a_decision() {
     let error = verdicts(file, &options).expect_err("somebody has left");
     let command = "landing import FILE --map email=E-Mail --ignore-rest --left/--stay/--undecided Status=Aktiv --left \
                    Status=Abgemeldet\n";
-    assert!(error.contains(command), "{error}");
+    assert_contains(&error, command);
 }
 
 #[test]
 fn mistakes_in_options_are_named() {
-    for (options, text) in [
+    for (given, text) in [
         (
-            &["--map", "email=Mail"][..],
+            "--map email=Mail",
             "there is no column \"Mail\"; check the spelling",
         ),
         (
-            &["--ignore", "Pays"],
+            "--ignore Pays",
             "there is no column \"Pays\"; check the spelling",
         ),
         (
-            &["--left", "Pays=France"],
+            "--left Pays=France",
             "there is no column \"Pays=France\"; check the spelling",
         ),
         (
-            &["--left", "Statut"],
+            "--left Statut",
             "and write COLUMN=VALUE after --left, --stay and --undecided",
         ),
         (
-            &["--map", "name=Nom"],
+            "--map name=Nom",
             "write FIELD=COLUMN; the fields are email,",
         ),
         (
-            &["--preset", "mailpit"],
+            "--preset mailpit",
             "the file does not have the columns of a preset \"mailpit\"",
         ),
         (
-            &["--preset", "kit"],
+            "--preset kit",
             "the file does not have the columns of a preset \"kit\"",
         ),
+        ("--nobody-left | --everybody-left", "cannot be used with"),
         (
-            &["--nobody-left", "--everybody-left"],
-            "cannot be used with",
-        ),
-        (
-            &[
-                "--map",
-                "email=Courriel",
-                "--left",
-                "Statut=Abonné",
-                "--nobody-left",
-            ],
+            "--map email=Courriel | --left Statut=Abonné | --nobody-left",
             "a column says who has left, so leave out --nobody-left",
         ),
     ] {
-        assert_asks(PEOPLE, options, text);
+        assert_asks(PEOPLE, &options(given), text);
     }
 }
 
@@ -238,18 +231,11 @@ fn the_worst_of_several_rows_and_columns_counts() {
                 b@people.example,active,\nb@people.example,asked,\n\
                 c@people.example,active,2026-11-01\n\
                 '+d@people.example,active,\n+d@people.example,gone,\n";
-    let options = [
-        "--stay",
-        "status=active",
-        "--left",
-        "status=gone",
-        "--undecided",
-        "status=asked",
-        "--left",
-        "left_at=*",
-    ];
+    let given = options(
+        "--stay status=active | --left status=gone | --undecided status=asked | --left left_at=*",
+    );
     let expected = vec!["out", "out", "ask", "ask", "out", "out", "out"];
-    assert_eq!(verdicts(file, &options), Ok(expected));
+    assert_eq!(verdicts(file, &given), Ok(expected));
 }
 
 #[test]
@@ -321,14 +307,8 @@ fn ignored_columns_that_may_say_who_left_must_be_named() {
     // Somebody who is not added anyway needs no answer.
     let file =
         "email,status,Unsubscribed at\na@people.example,gone,2026-11-01\nb@people.example,here,\n";
-    let options = [
-        "--left",
-        "status=gone",
-        "--stay",
-        "status=here",
-        "--ignore-rest",
-    ];
-    assert_eq!(verdicts(file, &options), Ok(vec!["out", "in"]));
+    let given = options("--left status=gone | --stay status=here | --ignore-rest");
+    assert_eq!(verdicts(file, &given), Ok(vec!["out", "in"]));
 }
 
 #[test]

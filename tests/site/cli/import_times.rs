@@ -2,7 +2,7 @@
 
 use landing::cli::rehearse;
 
-use super::rfc3339;
+use super::{assert_contains, rfc3339};
 
 /// Returns the sign-up time of a row with this text, or why it cannot be read.
 fn joined_at(text: &str, options: &[&str]) -> Result<String, String> {
@@ -85,16 +85,10 @@ fn date_format_reads_the_other_notations() {
         );
     }
     let error = joined_at("2026-11-01", &["--date-format", "%H"]).expect_err("no date");
-    assert!(
-        error.contains("write the date with %d, %m and %Y"),
-        "{error}"
-    );
+    assert_contains(&error, "write the date with %d, %m and %Y");
     // The month would be 13. The format must not be ignored in one row.
     let error = joined_at("2026-01-13", &["--date-format", "%Y-%d-%m"]).expect_err("no month");
-    assert!(
-        error.contains("how are times such as \"2026-01-13\" written?"),
-        "{error}"
-    );
+    assert_contains(&error, "how are times such as \"2026-01-13\" written?");
 }
 
 #[test]

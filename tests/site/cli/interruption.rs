@@ -9,7 +9,9 @@ use std::{
     time::Duration,
 };
 
-use super::{TestCli, all_stores, people_csv, stderr, with_server, without_server};
+use super::{
+    TestCli, all_stores, assert_contains, people_csv, stderr, with_server, without_server,
+};
 use crate::process::signal;
 
 /// Enough people that an import or an export can be interrupted. It is, as soon as the list has grown.
@@ -254,9 +256,9 @@ fn import_reports_a_server_shutdown_and_keeps_its_progress() {
             && stderr.contains("; if it was stopped, run the command again"),
         "{stderr}"
     );
-    assert!(
-        stderr.contains(" added, and perhaps some more; import the file again"),
-        "{stderr}"
+    assert_contains(
+        &stderr,
+        " added, and perhaps some more; import the file again",
     );
     let listed = cli.listed_once().len();
     assert!(listed > 0 && listed < people, "{listed}");

@@ -1,7 +1,6 @@
 //! Runs the commands with a list in three places: in a directory, in a directory that a server has locked,
 //! and in a database that a server uses as well.
 
-mod add;
 pub(crate) mod backup;
 mod backup_actions;
 mod blocked_stdout;
@@ -34,10 +33,9 @@ mod send_ledger;
 mod send_selection;
 mod serve_check;
 mod settings;
-mod show_and_correct;
-mod sources;
+mod show;
 mod stats;
-mod suppression;
+mod transcripts;
 mod usage;
 
 use std::{
@@ -174,6 +172,12 @@ impl TestCli {
         self.landing().args(args).run_with_input(input)
     }
 
+    /// Runs a command that must fail with this text in its error.
+    #[track_caller]
+    fn assert_fails(&self, args: &[&str], part: impl AsRef<str>) {
+        assert_contains(stderr(&self.run(args).code(1)), part);
+    }
+
     /// Runs a command that must succeed without writing to standard error, and returns its output.
     fn stdout(&self, args: &[&str]) -> String {
         let result = self.run(args).success();
@@ -194,6 +198,26 @@ impl TestCli {
             .lines()
             .map(|line| serde_json::from_str(line).expect("JSON"));
         Value::Array(values.collect())
+    }
+
+    /// Runs a command in a shell that finds the program. Returns what it prints, and its exit code unless that is 0.
+    fn shell(&self, command: &str) -> String {
+        let mut shell = self.command_for("bash");
+        let programs = Path::new(env!("CARGO_BIN_EXE_landing")).parent();
+        let path = env::var("PATH").unwrap_or_default();
+        shell.env(
+            "PATH",
+            format!("{}:{path}", programs.expect("a directory").display()),
+        );
+        let output = shell
+            .args(["-c", &format!("exec 2>&1; {command}")])
+            .output();
+        let output = output.expect("a shell");
+        let mut printed = String::from_utf8(output.stdout).expect("text");
+        if let Some(code @ 1..) = output.status.code() {
+            printed += &format!("[exit {code}]\n");
+        }
+        printed
     }
 
     /// Runs a command on a terminal. Returns everything that it showed there.
@@ -260,6 +284,18 @@ impl TestCli {
         names.sort();
         names
     }
+}
+
+/// Returns options as arguments. ` | ` separates them, because values have spaces.
+fn options(text: &str) -> Vec<&str> {
+    let options = text.split(" | ").filter(|it| !it.is_empty());
+    options.flat_map(|it| it.splitn(2, ' ')).collect()
+}
+
+#[track_caller]
+fn assert_contains(text: impl AsRef<str>, part: impl AsRef<str>) {
+    let (text, part) = (text.as_ref(), part.as_ref());
+    assert!(text.contains(part), "no {part:?} in: {text}");
 }
 
 /// Returns the addresses on a list, sorted.

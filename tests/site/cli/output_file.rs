@@ -7,7 +7,7 @@ use std::{
     path::Path,
 };
 
-use super::{TestCli, stderr, stdout, without_server};
+use super::{TestCli, assert_contains, stderr, stdout, without_server};
 
 /// The ID of the user `nobody` on Debian, Fedora and Alpine.
 const NOBODY: u32 = 65534;
@@ -34,7 +34,7 @@ fn assert_rejected(cli: &TestCli, command: &str, file: &str) {
     let expected = format!(
         "cannot write {file}: it is a link, a pipe or a device; name another file, or redirect standard output"
     );
-    assert!(error.contains(&expected), "{error}");
+    assert_contains(&error, &expected);
     assert_eq!(stdout(&result), "");
 }
 

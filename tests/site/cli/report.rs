@@ -6,6 +6,7 @@ use landing::waitlist::WaitlistEntry;
 use regex::Regex;
 
 use super::{
+    assert_contains,
     entries::{all_stores_with, from_source, joined_ago, without_server_with},
     with_three_people,
 };
@@ -97,7 +98,7 @@ fn page_is_self_contained_and_well_formed() {
         assert_self_contained(&page);
         assert_well_formed(&page);
         let name = "Ann &amp; &lt;b&gt;Bob&lt;/b&gt; waitlist";
-        assert!(page.contains(&format!("<h1>{name}</h1>")), "{page}");
+        assert_contains(&page, &format!("<h1>{name}</h1>"));
         let title = captures(&page, "<title>(.*)</title>");
         let people = if count == 1 { "person" } else { "people" };
         let expected = format!(r"^{name}, \d+ [A-Z][a-z]+ \d{{4}}: {count} {people}$");

@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::{TestCli, rfc3339, stderr, stdout, with_three_people, without_server};
+use super::{TestCli, assert_contains, rfc3339, stderr, stdout, with_three_people, without_server};
 use crate::mail::smtp_server::{Action, SmtpServer, Step};
 
 pub(super) const MESSAGE: &str =
@@ -139,10 +139,7 @@ fn dry_run_sends_and_records_nothing() {
             out.starts_with("would send to 2 of 3 people:\n       1  ann@example.com\n       2  Bob@Example.com\n"),
             "{out}"
         );
-        assert!(
-            out.contains("Subject: Steward is open\n\nYou are number 1.\n"),
-            "{out}"
-        );
+        assert_contains(&out, "Subject: Steward is open\n\nYou are number 1.\n");
         assert_eq!((server.connection_count(), messages(&cli)), (0, json!([])));
     }
 }
@@ -272,7 +269,7 @@ fn many_refusals_stop_the_send() {
     });
     let (out, err, is_success) = send(&cli, &server, &["--all", "--connections", "1"]);
     assert!(!is_success);
-    assert!(err.contains("refused 5 of the last 5 messages"), "{err}");
+    assert_contains(&err, "refused 5 of the last 5 messages");
     assert!(out.starts_with("0 accepted, 5 refused"), "{out}");
 }
 
@@ -344,8 +341,7 @@ fn settings_that_are_missing_are_named() {
         assert!(err.contains(part), "{part}: {err}");
         assert!(!err.contains("secret"), "{err}");
     }
-    let err = stderr(&cli.run(&["send", "nothing.md", "--all"]).failure());
-    assert!(err.contains("cannot read nothing.md"), "{err}");
+    cli.assert_fails(&["send", "nothing.md", "--all"], "cannot read nothing.md");
     cli.run(&["send", "launch.md"]).code(2);
     cli.run(&["send", "launch.md", "--all", "--next", "3"])
         .code(2);

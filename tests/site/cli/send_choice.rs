@@ -7,6 +7,7 @@ use std::sync::{
 };
 
 use super::{
+    assert_contains,
     send::{MESSAGE, args, send, start},
     stderr, stdout, with_three_people, without_server,
 };
@@ -26,10 +27,7 @@ fn messages_without_a_reply_stop_the_send() {
     let (out, err, is_success) = send(&cli, &server, &["--all", "--connections", "1"]);
     assert!(!is_success);
     assert_eq!(out, "0 accepted, 5 unknown, 25 waiting\n");
-    assert!(
-        err.contains("did not reply, during 5 messages in a row"),
-        "{err}"
-    );
+    assert_contains(&err, "did not reply, during 5 messages in a row");
 }
 
 /// A server that closes the connection now and then gets all messages.
@@ -176,7 +174,7 @@ fn one_person_cannot_be_selected_further() {
     let cli = without_server();
     let to = ["--to", "ann@example.com", "--domain", "example.com"];
     let error = stderr(&cli.run(&args("smtp://127.0.0.1:1", &to)).code(2));
-    assert!(error.contains("cannot be used with"), "{error}");
+    assert_contains(&error, "cannot be used with");
 }
 
 #[test]
@@ -227,9 +225,9 @@ fn another_subject_under_the_same_id_is_named() {
     assert_eq!(err, "");
     cli.write("launch.md", "---\nsubject: Another\n---\nHi\n");
     let warning = stderr(&cli.run(&args(&server.url(), &["--all"])).success());
-    assert!(
-        warning.contains("launch was begun with the subject \"{product} is open\""),
-        "{warning}"
+    assert_contains(
+        &warning,
+        "launch was begun with the subject \"{product} is open\"",
     );
 }
 
@@ -257,10 +255,10 @@ fn links_that_the_server_quotes_are_hidden() {
         _ => Action::Continue,
     });
     let error = stderr(&cli.run(&args(&server.url(), &["--all"])).failure());
-    assert!(error.contains("5.7.1 blocked: "), "{error}");
+    assert_contains(&error, "5.7.1 blocked: ");
     assert!(!error.contains("/unsubscribe/"), "{error}");
     let listed = cli.stdout(&["messages", "launch"]);
-    assert!(listed.contains("5.7.1 blocked: "), "{listed}");
+    assert_contains(&listed, "5.7.1 blocked: ");
     assert!(!listed.contains("/unsubscribe/"), "{listed}");
 }
 
@@ -316,12 +314,9 @@ fn source_of_a_message_is_examined() {
         (https, "yes"),
     ] {
         let report = check(&message(unsubscribe, post, "pass"));
-        assert!(
-            report.contains("offers no one-click unsubscribing"),
-            "{report}"
-        );
+        assert_contains(&report, "offers no one-click unsubscribing");
     }
     let report = check(&message(https, one_click, "\u{1b}[31mx\u{202e}"));
-    assert!(report.contains("spf=?[31mx?"), "{report}");
+    assert_contains(&report, "spf=?[31mx?");
     assert!(!report.contains(['\u{1b}', '\u{202e}']), "{report}");
 }

@@ -129,7 +129,6 @@ fn keys_that_cannot_sign_are_named() {
         ),
     ] {
         let args = args("smtp://127.0.0.1:1", &[&["--all"][..], dkim].concat());
-        let error = stderr(&cli.run(&args).failure());
-        assert!(error.contains(problem), "{error}");
+        cli.assert_fails(&args, problem);
     }
 }

@@ -14,9 +14,9 @@ use std::{
 use landing::waitlist::{Ledger, Message, MessageId, SledWaitlist};
 
 use super::{
-    TestCli, all_stores,
+    TestCli, all_stores, assert_contains,
     send::{MESSAGE, args, args_with_rate, messages, send, start},
-    stderr, with_server, with_three_people, without_server,
+    with_server, with_three_people, without_server,
 };
 use crate::{
     durability::env_number,
@@ -43,10 +43,7 @@ fn unknown_results_are_not_sent_again_unless_the_owner_asks() {
                 .starts_with("unknown   ann@example.com")
         );
         let (out, ..) = send(&cli, &server, &["--all"]);
-        assert!(
-            out.contains("1 unknown: --resend-unknown sends to them again"),
-            "{out}"
-        );
+        assert_contains(&out, "1 unknown: --resend-unknown sends to them again");
         let server = SmtpServer::start();
         let (out, ..) = send(&cli, &server, &["--all", "--resend-unknown"]);
         assert_eq!(
@@ -163,11 +160,7 @@ async fn people_who_have_not_confirmed_get_nothing() {
     let url = server.url();
     let mut arguments = args(&url, &["--all"]);
     arguments[1] = "confirmation.md";
-    let error = stderr(&cli.run(&arguments).failure());
-    assert!(
-        error.contains("is for messages that ask to confirm an address"),
-        "{error}"
-    );
+    cli.assert_fails(&arguments, "is for messages that ask to confirm an address");
 }
 
 #[test]

@@ -12,7 +12,7 @@ use std::{
 use serde_json::json;
 
 use super::{
-    TestCli, all_stores,
+    TestCli, all_stores, assert_contains,
     send::{MESSAGE, args, messages, send},
     stderr, stdout, with_server, with_three_people, without_server,
 };
@@ -44,9 +44,9 @@ fn interrupt(cli: &TestCli) {
     });
     let (out, err, is_success) = send(cli, &server, &["--all", "--connections", "1"]);
     assert!(!is_success, "{out}");
-    assert!(
-        err.contains("--continue sends to them, and --abandon gives them up"),
-        "{err}"
+    assert_contains(
+        &err,
+        "--continue sends to them, and --abandon gives them up",
     );
 }
 
@@ -58,9 +58,9 @@ fn selection_holds_after_an_interruption() {
         let server = SmtpServer::start();
         let (out, err, is_success) = send(&cli, &server, &["--next", "1", "--source", "hn"]);
         assert_eq!((&*out, is_success), ("1 accepted\n", true));
-        assert!(
-            err.contains("3 chosen by an interrupted send still wait: --continue sends to them"),
-            "{err}"
+        assert_contains(
+            &err,
+            "3 chosen by an interrupted send still wait: --continue sends to them",
         );
         assert_eq!(server.recipients(), ["hn1@example.com"]);
         let dry_run = ["--all", "--source", "hn", "--dry-run", "--json"];
@@ -119,8 +119,10 @@ fn abandoned_people_count_as_those_who_have_not_had_it() {
         let abandoned = cli.json(&["send", "launch.md", "--abandon"]);
         assert_eq!(abandoned, json!({ "message": "launch", "abandoned": 0 }));
         cli.write("lunch.md", MESSAGE);
-        let error = stderr(&cli.run(&["send", "lunch.md", "--abandon"]).code(1));
-        assert!(error.contains("no message lunch was sent"), "{error}");
+        cli.assert_fails(
+            &["send", "lunch.md", "--abandon"],
+            "no message lunch was sent",
+        );
     }
 }
 
@@ -157,8 +159,7 @@ fn copy_goes_to_any_address_and_the_list_forgets_it() {
         // Nor would the message go to the list.
         cli.write("launch.md", MESSAGE.to_owned() + &"\n\nline".repeat(10_000));
         let too_long = args("smtp://127.0.0.1:1", &["--test", "you@other.test"]);
-        let err = stderr(&cli.run(&too_long).code(1));
-        assert!(err.contains("Gmail cuts messages"), "{err}");
+        cli.assert_fails(&too_long, "Gmail cuts messages");
     }
 }
 
@@ -222,10 +223,7 @@ fn renamed_file_with_another_subject_goes_to_nobody_again() {
         assert_eq!(cli.stdout(&renamed), "3 accepted\n");
         cli.write("opened.md", &retitled);
         let warning = stderr(&cli.run(&renamed).success());
-        assert!(
-            warning.contains("opened was begun with another text"),
-            "{warning}"
-        );
+        assert_contains(&warning, "opened was begun with another text");
         cli.write("again.md", &retitled);
         let mut again = args(&url, &["--all", "--new-message"]);
         again[1] = "again.md";
@@ -293,9 +291,9 @@ fn dead_unsubscribe_links_stop_the_send_before_the_first_message() {
         ] {
             let (out, err) = send_checked(&cli, &server, origin, &["--all"]);
             assert_eq!(out, "", "{cause}");
-            assert!(
-                err.contains("nothing was sent, because the unsubscribe links would not work"),
-                "{err}"
+            assert_contains(
+                &err,
+                "nothing was sent, because the unsubscribe links would not work",
             );
             assert!(err.contains(cause), "{cause}: {err}");
             assert!(!err.contains("example.com"), "{err}");

@@ -8,7 +8,7 @@ use std::{
     process::{Command, Output},
 };
 
-use super::{TestCli, with_database, with_server, without_server};
+use super::{TestCli, assert_contains, with_database, with_server, without_server};
 use crate::postgres_server::{SHARED_SERVER, free_port};
 
 /// Returns `serve --check` with an address.
@@ -84,13 +84,10 @@ fn running_server_is_no_error() {
     let cli = with_server();
     let addr = cli.server.as_ref().expect("a server").addr.clone();
     let printed = success(&mut check(&cli, &addr));
-    assert!(
-        printed.contains("/data, in use by a running server\n"),
-        "{printed}"
-    );
+    assert_contains(&printed, "/data, in use by a running server\n");
     let in_use =
         format!("address: {addr}, in use; stop the running server before the new one starts\n");
-    assert!(printed.contains(&in_use), "{printed}");
+    assert_contains(&printed, &in_use);
     assert_eq!(cli.server.as_ref().expect("a server").count(), 0);
 
     let cli = with_database();
@@ -109,10 +106,7 @@ fn empty_database_stays_empty() {
     for _ in 0..2 {
         let mut command = check(&cli, &free_addr());
         let printed = success(command.env("DATABASE_URL", &database));
-        assert!(
-            printed.contains("no list yet; `landing serve` creates it"),
-            "{printed}"
-        );
+        assert_contains(&printed, "no list yet; `landing serve` creates it");
     }
 }
 
@@ -130,7 +124,7 @@ fn reports_missing_privileges_in_a_database() {
     };
     sql("REVOKE CREATE ON SCHEMA public FROM PUBLIC");
     let message = error(&user);
-    assert!(message.contains("or create them"), "{message}");
+    assert_contains(&message, "or create them");
     assert!(!message.contains("secret"), "{message}");
     cli.run_with_input(&["import", "--store", &owner], "ann@example.com\n")
         .success();
@@ -142,7 +136,7 @@ fn reports_missing_privileges_in_a_database() {
             "REVOKE {privilege} ON waitlist_suppressed FROM {name}"
         ));
         let message = error(&user);
-        assert!(message.contains("grant SELECT, INSERT"), "{message}");
+        assert_contains(&message, "grant SELECT, INSERT");
         sql(&format!(
             "GRANT {privilege} ON waitlist_suppressed TO {name}"
         ));
@@ -150,7 +144,7 @@ fn reports_missing_privileges_in_a_database() {
     sql("DELETE FROM waitlist_migrations WHERE version >= 3");
     let mut command = check(&cli, &free_addr());
     let printed = success(command.env("DATABASE_URL", &owner));
-    assert!(printed.contains("in an older format"), "{printed}");
+    assert_contains(&printed, "in an older format");
 }
 
 #[test]
@@ -159,8 +153,8 @@ fn reports_an_occupied_address() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let in_use = listener.local_addr().expect("a bound socket").to_string();
     let error = failure(&mut check(&cli, &in_use));
-    assert!(error.contains("Address already in use"), "{error}");
-    assert!(error.contains("--addr 127.0.0.1:0"), "{error}");
+    assert_contains(&error, "Address already in use");
+    assert_contains(&error, "--addr 127.0.0.1:0");
     assert!(cli.file_names().is_empty());
 }
 
@@ -173,5 +167,5 @@ fn warns_like_a_start() {
     let output = output.expect("the program runs");
     assert_eq!(output.status.code(), Some(0));
     let stderr = String::from_utf8_lossy(&output.stderr);
-    assert!(stderr.contains("--origin is not set"), "{stderr}");
+    assert_contains(&stderr, "--origin is not set");
 }
