@@ -2,7 +2,6 @@
 
 use std::{
     collections::HashSet,
-    io::Read,
     path::{Path, PathBuf},
 };
 
@@ -48,9 +47,7 @@ impl PeopleArgs {
 }
 
 fn read_file(path: Option<&Path>) -> anyhow::Result<Vec<Email>> {
-    let file = input_file::open(path).context("cannot read the file")?;
-    let source = || Ok(Box::new(file.try_clone()?) as Box<dyn Read>);
-    let addresses = read_addresses(&source)?;
+    let addresses = read_addresses(&input_file::read(path)?)?;
     if addresses.is_empty() {
         bail!("the file has no addresses; write one address per line");
     }

@@ -1,6 +1,10 @@
 //! `landing restore`: restores a backup into an empty or new list.
 
-use std::{io::Seek, path::PathBuf};
+use std::{
+    fs::File,
+    io::{self, Read, Seek},
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context, bail};
 use serde_json::json;
@@ -42,7 +46,7 @@ pub(super) fn run(args: &RestoreArgs) -> anyhow::Result<()> {
     let name = input_file::display_name(path);
     let nothing_restored = || format!("{name}: nothing was restored");
     let location = args.store.announce_location()?;
-    let mut file = input_file::open(path).with_context(nothing_restored)?;
+    let mut file = open(path).with_context(nothing_restored)?;
     let length = file.metadata().with_context(nothing_restored)?.len();
     let bar = byte_progress(length, "checking");
     let reader = BackupReader::open(bar.wrap_read(&file)).with_context(nothing_restored)?;
@@ -73,6 +77,25 @@ pub(super) fn run(args: &RestoreArgs) -> anyhow::Result<()> {
          or was erased since"
     ));
     Ok(())
+}
+
+/// Opens a file, or standard input. A backup is read twice, so the output of another program is copied to an unnamed
+/// temporary file first.
+fn open(path: Option<&Path>) -> io::Result<File> {
+    let mut input: Box<dyn Read> = match path {
+        Some(path) => {
+            let file = File::open(path)?;
+            if file.metadata()?.is_file() {
+                return Ok(file);
+            }
+            Box::new(file)
+        }
+        None => Box::new(io::stdin().lock()),
+    };
+    let mut copy = tempfile::tempfile()?;
+    io::copy(&mut input, &mut copy)?;
+    copy.rewind()?;
+    Ok(copy)
 }
 
 /// Compares the list with what the backup has.

@@ -6,19 +6,20 @@ use std::{
     time::SystemTime,
 };
 
+use indicatif::ProgressIterator;
+
 use super::{
     check::Checked,
-    error::FileError,
     person::{self, Person},
     plan::Verdict,
     report::ImportReport,
     row::Row,
-    rows::{Rows, Source},
+    rows::Rows,
 };
 use crate::{
     cli::{
         open_list_error::OpenListError, store_location::StoreLocation,
-        waitlist_handle::WaitlistHandle,
+        terminal::progress::entry_progress, waitlist_handle::WaitlistHandle,
     },
     waitlist::{
         CALL_MAX, Email, JoinOutcome, PostgresOpenError, Selection, Suppressions, WaitlistEntry,
@@ -150,7 +151,7 @@ pub(in crate::cli) fn open_or_create(
 
 /// Suppresses the people who have left, durably, and then adds the others in batches.
 pub(super) fn add(
-    source: Source,
+    text: &str,
     checked: &Checked,
     mut target: Target,
     report: &mut ImportReport,
@@ -158,9 +159,10 @@ pub(super) fn add(
     let suppressed = target.suppress(&checked.outsiders.leavers)?;
     report.suppressed_leavers = suppressed as u64;
     let now = SystemTime::now();
-    let mut rows = Rows::open(source)?;
+    let bar = entry_progress(checked.rows, "adding");
+    let mut rows = Rows::open(text)?.progress_with(bar);
     loop {
-        let batch = next_batch(&mut rows, checked, now, report)?;
+        let batch = next_batch(&mut rows, checked, now, report);
         if batch.is_empty() {
             return Ok(());
         }
@@ -174,14 +176,14 @@ pub(super) fn add(
 
 /// Reads the next people who stay. Invalid rows were reported when the file was checked.
 fn next_batch(
-    rows: &mut Rows,
+    rows: &mut impl Iterator<Item = Row>,
     checked: &Checked,
     now: SystemTime,
     report: &mut ImportReport,
-) -> Result<Vec<Person>, FileError> {
+) -> Vec<Person> {
     let mut batch = Vec::new();
     while batch.len() < CALL_MAX
-        && let Some(Row { cells, .. }) = rows.next_row()?
+        && let Some(Row { cells, .. }) = rows.next()
     {
         let Ok(cells) = cells else { continue };
         let Ok(person) = person::read(&cells, &checked.plan, now) else {
@@ -195,5 +197,5 @@ fn next_batch(
             }
         }
     }
-    Ok(batch)
+    batch
 }

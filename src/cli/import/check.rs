@@ -10,7 +10,7 @@ use super::{
     plan::{Plan, Use, Verdict},
     question::Question,
     row::Row,
-    rows::{Rows, Source},
+    rows::Rows,
     survey::{Column, Survey},
 };
 use crate::waitlist::Email;
@@ -45,8 +45,8 @@ const INVALID_SHOWN_MAX: usize = 10_000;
 ///
 /// # Errors
 /// [`FileError`].
-pub(super) fn check(source: Source, options: &PlanOptions) -> Result<Checked, FileError> {
-    let survey = Survey::read(source)?;
+pub(super) fn check(text: &str, options: &PlanOptions) -> Result<Checked, FileError> {
+    let survey = Survey::read(text)?;
     let mut checked = Checked {
         plan: Plan::new(&survey, options),
         survey,
@@ -57,7 +57,7 @@ pub(super) fn check(source: Source, options: &PlanOptions) -> Result<Checked, Fi
         staying: 0,
     };
     if checked.plan.questions.is_empty() {
-        checked.read_rows(source)?;
+        checked.read_rows(text)?;
     }
     Ok(checked)
 }
@@ -68,10 +68,9 @@ impl Checked {
         self.plan.questions.is_empty() && (self.invalid_count == 0 || options.skip_invalid)
     }
 
-    fn read_rows(&mut self, source: Source) -> Result<(), FileError> {
-        let mut rows = Rows::open(source)?;
+    fn read_rows(&mut self, text: &str) -> Result<(), FileError> {
         let mut unnamed = self.unnamed_columns();
-        while let Some(Row { line, cells }) = rows.next_row()? {
+        for Row { line, cells } in Rows::open(text)? {
             self.rows += 1;
             let read = cells.map_err(InvalidRow::Malformed).and_then(|cells| {
                 let person = person::read(&cells, &self.plan, SystemTime::UNIX_EPOCH)?;

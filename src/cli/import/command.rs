@@ -1,8 +1,7 @@
 //! The command line of `landing import`.
 
 use std::{
-    fs::File,
-    io::{self, IsTerminal, Read, Seek},
+    io::{self, IsTerminal},
     path::{Path, PathBuf},
 };
 
@@ -23,7 +22,6 @@ use crate::{
         store_location::{StoreArgs, StoreLocation},
         terminal::{
             output::{OutputArgs, print_to_stdout},
-            progress::byte_progress,
             signals,
         },
     },
@@ -81,9 +79,8 @@ pub(in crate::cli) fn run(args: &ImportArgs) -> anyhow::Result<()> {
     // Before the first progress bar is drawn.
     let location = args.store.announce_location()?;
     let nothing = || format!("{name}: nothing was imported");
-    let file = open(path).with_context(nothing)?;
-    let source = || read_again(&file);
-    let check_file = |options: &PlanOptions| check(&source, options);
+    let text = read(path).with_context(nothing)?;
+    let check_file = |options: &PlanOptions| check(&text, options);
     let (fixed, mut options) = (fixed_args(args, &name, &location), args.plan.clone());
     let checked = check_or_ask(args, &fixed, &mut options, check_file).with_context(nothing)?;
     if !checked.is_ready(&options) {
@@ -92,7 +89,7 @@ pub(in crate::cli) fn run(args: &ImportArgs) -> anyhow::Result<()> {
     let mut report = ImportReport::new(&checked);
     let (target, new_list) = Target::open(&location, args.dry_run, &progress)?;
     report.new_list = new_list;
-    let added = adding::add(&source, &checked, target, &mut report);
+    let added = adding::add(&text, &checked, target, &mut report);
     args.output
         .print(&report, |out| report.write(out, &name, args.dry_run))?;
     added.map_err(|error| anyhow!("{name}: {error:#}; {}", progress.describe()))
@@ -102,23 +99,15 @@ fn is_stdin(args: &ImportArgs) -> bool {
     args.file.as_deref().is_none_or(|file| file == "-")
 }
 
-fn open(path: Option<&Path>) -> Result<File, FileError> {
+fn read(path: Option<&Path>) -> Result<String, FileError> {
     if path.is_none() && io::stdin().is_terminal() {
         print_stderr("type one address per line, and finish with Ctrl-D");
     }
-    input_file::open(path).map_err(|error| match path.and_then(Path::to_str) {
+    input_file::read(path).map_err(|error| match (error, path.and_then(Path::to_str)) {
         // Somebody wants to add one person.
-        Some(path) if Email::parse(path).is_ok() => FileError::AddressAsFile,
-        _ => error.into(),
+        (FileError::Io(_), Some(path)) if Email::parse(path).is_ok() => FileError::AddressAsFile,
+        (error, _) => error,
     })
-}
-
-/// Returns the file from its beginning, with a new progress bar.
-fn read_again(file: &File) -> io::Result<Box<dyn Read>> {
-    let mut file = file.try_clone()?;
-    file.rewind()?;
-    let bar = byte_progress(file.metadata()?.len(), "reading");
-    Ok(Box::new(bar.wrap_read(file)))
 }
 
 /// Checks the file. On a terminal, asks the questions of the plan, and adds the answers to the options.

@@ -1,13 +1,10 @@
 //! Reads the rows of a table: cells that commas, semicolons or tabs separate, below a header row.
 
-use std::io::{self, BufRead, Cursor, Read};
+use std::io::{Chain, Read};
 
-use csv::{ByteRecord, Reader, ReaderBuilder};
+use csv::{Reader, ReaderBuilder, StringRecord};
 
-use super::{
-    error::FileError,
-    row::{COLUMNS_MAX, Row},
-};
+use super::{error::FileError, row::Row};
 use crate::{
     cli::{address::without_name, export_format::unescape_formula},
     waitlist::Email,
@@ -16,21 +13,21 @@ use crate::{
 /// Between the cells, by preference.
 const SEPARATORS: [u8; 3] = *b",;\t";
 /// A row after the last one. If it is missing, the last row has an unclosed quotation mark. No text has this character.
-const END: &str = "\u{1e}end of the file\u{1e}";
+const END: &str = "\n\u{1e}end of the file\u{1e}\n";
 
 /// The rows of a table.
-pub(super) struct CsvRows {
-    reader: Reader<UnixLines>,
+pub(super) struct CsvRows<'a> {
+    reader: Reader<Chain<&'a [u8], &'static [u8]>>,
     separator: char,
     columns: Vec<String>,
 }
 
-impl CsvRows {
+impl<'a> CsvRows<'a> {
     /// Reads the header row. `first` is the first line.
     ///
     /// # Errors
     /// [`FileError`].
-    pub(super) fn open(file: Box<dyn BufRead>, first: &str) -> Result<Self, FileError> {
+    pub(super) fn open(text: &'a str, first: &str) -> Result<Self, FileError> {
         let cells = |separator: &u8| {
             let mut reader = builder(*separator).from_reader(first.as_bytes());
             let header = reader.byte_records().next();
@@ -41,13 +38,13 @@ impl CsvRows {
         let separator = *separators
             .max_by_key(|it| cells(it))
             .unwrap_or(&SEPARATORS[0]);
-        let lines = file.chain(Cursor::new(format!("\n{END}\n")));
+        let lines = text.as_bytes().chain(END.as_bytes());
         let mut rows = Self {
-            reader: builder(separator).from_reader(UnixLines(Box::new(lines))),
+            reader: builder(separator).from_reader(lines),
             separator: separator.into(),
             columns: Vec::new(),
         };
-        let Some(Row { line, cells }) = rows.next_row()? else {
+        let Some(Row { line, cells }) = rows.next_row() else {
             return Ok(rows);
         };
         let header = cells.map_err(|reason| FileError::InvalidHeaderRow { line, reason })?;
@@ -63,9 +60,6 @@ impl CsvRows {
         {
             let reason = "invalid UTF-8; save the file as UTF-8";
             return Err(FileError::InvalidHeaderRow { line, reason });
-        }
-        if header.len() > COLUMNS_MAX {
-            return Err(FileError::TooManyColumns { max: COLUMNS_MAX });
         }
         for (name, number) in header.iter().zip(1..) {
             let name = match name.trim() {
@@ -83,34 +77,33 @@ impl CsvRows {
     }
 
     /// Returns the next row. The one with the names of the columns comes first.
-    pub(super) fn next_row(&mut self) -> Result<Option<Row>, FileError> {
-        let mut record = ByteRecord::new();
-        let is_row = self.reader.read_byte_record(&mut record);
-        if !is_row.map_err(io::Error::from)? {
-            return Ok(None);
-        }
-        let cells = record
+    pub(super) fn next_row(&mut self) -> Option<Row> {
+        let mut record = StringRecord::new();
+        // A text in memory can always be read.
+        self.reader.read_record(&mut record).ok().filter(|it| *it)?;
+        let cells: Vec<String> = record
             .iter()
-            .map(|cell| unescape_formula(&String::from_utf8_lossy(cell)).to_owned());
-        let cells: Vec<String> = cells.collect();
-        if cells == [END] {
-            return Ok(None);
+            .map(|cell| unescape_formula(cell).to_owned())
+            .collect();
+        let end = END.trim_matches('\n');
+        if cells == [end] {
+            return None;
         }
         // The position is after the line break of the row, if that is outside quotation marks. Empty lines may precede
         // the row.
         let breaks: usize = cells.iter().map(|cell| cell.matches('\n').count()).sum();
-        let is_cut = cells.iter().any(|cell| cell.contains(END));
+        let is_cut = cells.iter().any(|cell| cell.contains(end));
         let after = self.reader.position().line() + u64::from(is_cut);
         let line = after.saturating_sub(1 + breaks as u64);
         let cells = self.check(cells);
-        Ok(Some(Row { line, cells }))
+        Some(Row { line, cells })
     }
 
     /// Returns the cells, or why the row cannot be read. Those at the end may be missing.
     fn check(&self, mut cells: Vec<String>) -> Result<Vec<String>, &'static str> {
         if cells
             .iter()
-            .any(|cell| cell.contains(END) || self.has_swallowed_rows(cell))
+            .any(|cell| cell.contains(END.trim_matches('\n')) || self.has_swallowed_rows(cell))
         {
             return Err("a quotation mark is not closed, so the rows below it are in its cell");
         }
@@ -146,25 +139,4 @@ fn builder(separator: u8) -> ReaderBuilder {
         .has_headers(false)
         .flexible(true);
     builder
-}
-
-/// A file without the carriage returns before its line breaks, so that the numbers of its lines are those of an editor.
-struct UnixLines(Box<dyn Read>);
-
-impl Read for UnixLines {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        loop {
-            let read = self.0.read(buffer)?;
-            let mut kept = 0;
-            for at in 0..read {
-                if buffer[at] != b'\r' {
-                    buffer[kept] = buffer[at];
-                    kept += 1;
-                }
-            }
-            if kept > 0 || read == 0 {
-                return Ok(kept);
-            }
-        }
-    }
 }

@@ -29,11 +29,6 @@ pub(crate) enum FileError {
     NoHeaderRow { line: u64 },
     #[error("line {line}: the header row cannot be read: {reason}")]
     InvalidHeaderRow { line: u64, reason: &'static str },
-    #[error(
-        "the file has more than {max} columns; keep only those that the import needs, for example with `jq -c \
-         '{{email, joined_at, status}}'`"
-    )]
-    TooManyColumns { max: usize },
     #[error("the file is a backup, which has more than people; run `landing restore FILE` instead")]
     Backup,
 }

@@ -1,30 +1,26 @@
 //! Reads JSON lines: one object per line. An inner object or array is one value, its text.
 
-use std::{
-    collections::HashMap,
-    io::{BufRead, Split},
-};
+use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use super::{
-    error::FileError,
-    row::{COLUMNS_MAX, Row},
-};
-/// The objects of a file.
-pub(super) struct JsonRows {
-    lines: Split<Box<dyn BufRead>>,
-    line: u64,
+use super::{row::Row, rows::Lines};
+
+/// Maximum number of columns. Each object can have other ones.
+const COLUMNS_MAX: usize = 1_024;
+
+/// The objects of a text.
+pub(super) struct JsonRows<'a> {
+    lines: Lines<'a>,
     /// The keys so far, in the order in which they came.
     columns: Vec<String>,
     indexes: HashMap<String, usize>,
 }
 
-impl JsonRows {
-    pub(super) fn new(file: Box<dyn BufRead>) -> Self {
+impl<'a> JsonRows<'a> {
+    pub(super) fn new(lines: Lines<'a>) -> Self {
         Self {
-            lines: file.split(b'\n'),
-            line: 0,
+            lines,
             columns: Vec::new(),
             indexes: HashMap::new(),
         }
@@ -34,33 +30,26 @@ impl JsonRows {
         &self.columns
     }
 
-    pub(super) fn next_row(&mut self) -> Result<Option<Row>, FileError> {
-        let Some(text) = self.lines.next().transpose()? else {
-            return Ok(None);
+    pub(super) fn next_row(&mut self) -> Option<Row> {
+        let (line, text) = self.lines.find(|(_, text)| !text.trim().is_empty())?;
+        let cells = match serde_json::from_str(text) {
+            Ok(object) => self.cells(object),
+            Err(_) => Err("invalid JSON: each line must be one object"),
         };
-        self.line += 1;
-        let cells = match text.trim_ascii() {
-            b"" => Ok(Vec::new()),
-            // Invalid UTF-8 matters only in values that are used.
-            text => match serde_json::from_str(&String::from_utf8_lossy(text)) {
-                Ok(object) => Ok(self.cells(object)?),
-                Err(_) => Err("invalid JSON: each line must be one object"),
-            },
-        };
-        Ok(Some(Row {
-            line: self.line,
-            cells,
-        }))
+        Some(Row { line, cells })
     }
 
     /// Returns the values in the order of the columns.
-    fn cells(&mut self, object: Map<String, Value>) -> Result<Vec<String>, FileError> {
+    fn cells(&mut self, object: Map<String, Value>) -> Result<Vec<String>, &'static str> {
         let mut cells = vec![String::new(); self.columns.len()];
         for (key, value) in object {
             let at = match self.indexes.get(&key) {
                 Some(at) => *at,
                 None if self.columns.len() == COLUMNS_MAX => {
-                    return Err(FileError::TooManyColumns { max: COLUMNS_MAX });
+                    return Err(
+                        "the objects have more than 1024 different keys; keep only those that the import needs, for \
+                         example with `jq -c '{email, joined_at, status}'`",
+                    );
                 }
                 None => {
                     self.indexes.insert(key.clone(), self.columns.len());

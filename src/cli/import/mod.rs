@@ -1,10 +1,10 @@
 //! `landing import`: adds the people of a file to the list.
 //!
-//! An import is a closed world: nothing is guessed. It reads the file three times: its values, from which the plan is
-//! made; its rows, of which each must be readable; and then it adds the people.
+//! An import is a closed world: nothing is guessed. It goes through the file three times: through its values, from
+//! which the plan is made; through its rows, of which each must be readable; and then it adds the people.
 //!
 //! - `command`: the command line.
-//! - `input_file`: opens the file. `row`, `rows`, `csv_rows`, `json_rows`: read its rows.
+//! - `input_file`: reads the file. `row`, `rows`, `csv_rows`, `json_rows`: its rows.
 //! - `survey`: the columns of a file, and their values.
 //! - `options`, `presets`, `field`: what says what a column is for.
 //! - `plan`, `question`: what each column is for, or what the owner must answer.

@@ -49,8 +49,6 @@ const NOT_UTF_8: InvalidRow = InvalidRow::Malformed("invalid UTF-8; save the fil
 const CUT: InvalidRow = InvalidRow::Malformed(
     "the row ends before the column that says who has left; add the missing cells, or export the file again",
 );
-/// Only if the file changes during the import: the plan lists all values.
-const UNLISTED: InvalidRow = InvalidRow::Malformed("the file has changed since the import began");
 
 /// Reads a row. Without a sign-up time, the entry has the time `now`.
 ///
@@ -100,7 +98,8 @@ fn verdict(cells: &[String], plan: &Plan) -> Result<(Verdict, Option<usize>), In
             if value.contains(char::REPLACEMENT_CHARACTER) {
                 return Err(NOT_UTF_8);
             }
-            let decided = decisions.decide(value).ok_or(UNLISTED)?;
+            // The plan lists all values.
+            let decided = decisions.decide(value).unwrap_or(Verdict::Undecided);
             if decided > verdict.0 {
                 verdict = (decided, Some(at));
             }

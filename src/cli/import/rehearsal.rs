@@ -1,15 +1,13 @@
 //! An import without a list: what it would do with each row of a file. Tests use it, because it needs no process.
 
-use std::{
-    io::{Cursor, Read},
-    time::SystemTime,
-};
+use std::{io::Cursor, time::SystemTime};
 
 use clap::{Args, FromArgMatches};
 
 use super::{
     ask::{Terminal, check_asking},
     check::{Checked, check},
+    input_file,
     options::PlanOptions,
     person,
     plan::Verdict,
@@ -50,14 +48,14 @@ pub fn rehearse_answers(
 ) -> anyhow::Result<(Vec<RehearsedRow>, String)> {
     let command = PlanOptions::augment_args(clap::Command::new("import")).no_binary_name(true);
     let mut options = PlanOptions::from_arg_matches(&command.try_get_matches_from(args)?)?;
-    let source = || Ok(Box::new(Cursor::new(file.to_owned())) as Box<dyn Read>);
+    let text = input_file::decode(file)?;
     let (mut input, mut shown) = (Cursor::new(answers), Vec::new());
     let mut terminal = Terminal {
         input: &mut input,
         output: &mut shown,
     };
     let fixed = ["FILE".to_owned()];
-    let check_file = |options: &PlanOptions| check(&source, options);
+    let check_file = |options: &PlanOptions| check(&text, options);
     let checked = match answers {
         "" => check_file(&options)?,
         _ => check_asking(&mut terminal, &fixed, &mut options, check_file)?,
@@ -79,8 +77,8 @@ pub fn rehearse_answers(
             .map(|(line, reason)| format!("{line}: {reason}\n"));
         anyhow::bail!("{}", rows.collect::<String>());
     }
-    let (mut rows, mut rehearsed) = (Rows::open(&source)?, Vec::new());
-    while let Some(Row { line, cells }) = rows.next_row()? {
+    let mut rehearsed = Vec::new();
+    for Row { line, cells } in Rows::open(&text)? {
         let read = |cells: Vec<_>| person::read(&cells, &checked.plan, SystemTime::UNIX_EPOCH).ok();
         if let Some(person) = cells.ok().and_then(read) {
             let verdict = checked.outsiders.verdict(&person);

@@ -1,8 +1,5 @@
 //! A row of a file, whatever the file is.
 
-/// Maximum number of columns. Each object of JSON lines can have other ones.
-pub(super) const COLUMNS_MAX: usize = 1_024;
-
 /// A row, and the number of its first line.
 pub(super) struct Row {
     pub(super) line: u64,

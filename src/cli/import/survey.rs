@@ -2,13 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{
-    error::FileError,
-    row::Row,
-    rows::{Rows, Source},
-    text::fold,
-    times::means_no_time,
-};
+use super::{error::FileError, row::Row, rows::Rows, text::fold, times::means_no_time};
 
 /// Maximum number of different values that are kept of a column. Columns that say who has left have fewer.
 const VALUES_MAX: usize = 100;
@@ -49,15 +43,15 @@ impl Survey {
     ///
     /// # Errors
     /// [`FileError`].
-    pub(super) fn read(source: Source) -> Result<Self, FileError> {
-        let mut rows = Rows::open(source)?;
+    pub(super) fn read(text: &str) -> Result<Self, FileError> {
+        let mut rows = Rows::open(text)?;
         let mut survey = Self {
-            is_list: matches!(rows, Rows::List { .. }),
+            is_list: matches!(rows, Rows::List(_)),
             is_table: matches!(rows, Rows::Table(_)),
             ..Self::default()
         };
         survey.add_columns(rows.columns());
-        while let Some(Row { cells, .. }) = rows.next_row()? {
+        while let Some(Row { cells, .. }) = rows.next() {
             let Ok(cells) = cells else { continue };
             survey.rows += 1;
             survey.add_columns(rows.columns());

@@ -69,7 +69,7 @@ fn questions_are_asked_on_a_terminal() {
 /// On a terminal, the location is printed before a progress bar is drawn.
 #[cfg(target_os = "linux")]
 #[test]
-fn names_the_list_before_it_reads_the_file() {
+fn names_the_list_before_it_adds_anybody() {
     let cli = without_server();
     cli.write("list.csv", people_csv(30_000));
     let shown = cli.shown_on_terminal("import list.csv");
@@ -77,7 +77,7 @@ fn names_the_list_before_it_reads_the_file() {
         .find("landing: the waitlist in ")
         .expect("the location");
     assert!(
-        shown.find("reading").is_none_or(|bar| location < bar),
+        shown.find("adding").is_none_or(|bar| location < bar),
         "{shown}"
     );
 }

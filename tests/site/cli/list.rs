@@ -103,7 +103,7 @@ fn long_commands_show_progress_on_a_terminal() {
     for cli in all_stores() {
         cli.write("people.csv", super::people_csv(20_000));
         for (args, what, progress) in [
-            ("import people.csv", "reading", " %"),
+            ("import people.csv", "adding", "% of 20,000, "),
             ("export -o list.csv", "writing", "% of 20,000, "),
             // The last 5,000 of them.
             (
