@@ -47,7 +47,7 @@ pub(super) fn parse(text: &str, format: Option<&DateFormat>) -> Option<SystemTim
 
 /// Parses RFC 3339, or a time as Go writes it: `2026-11-21 08:00:00.5 +0100 CET`, or only `UTC` at the end.
 fn parse_default(text: &str) -> Option<SystemTime> {
-    if let Ok(time) = time::parse(text) {
+    if let Some(time) = time::parse(text) {
         return Some(time);
     }
     let words: Vec<_> = text.split_whitespace().collect();
@@ -60,7 +60,7 @@ fn parse_default(text: &str) -> Option<SystemTime> {
     if !is_iso || !(zone == "Z" || zone.starts_with(['+', '-'])) {
         return None;
     }
-    time::parse(&format!("{day}T{clock}{zone}")).ok()
+    time::parse(&format!("{day}T{clock}{zone}"))
 }
 
 /// Parses a text that begins with a date in this format. Unless the format has one, a time of day may follow.
