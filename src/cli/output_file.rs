@@ -8,21 +8,58 @@
 use std::{
     fs::{self, File},
     io::{self, BufWriter, Write},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use anyhow::bail;
 use rustix::io::Errno;
 use tempfile::NamedTempFile;
 
-use super::terminal::{output::write_error, signals};
+use super::terminal::{
+    output::{print_all_to_stdout, write_error},
+    signals,
+};
+
+/// The option that names the file.
+#[derive(clap::Args)]
+pub(super) struct OutputFileArgs {
+    /// File to write, instead of standard output. Only its owner can read it. It appears under this name once it is
+    /// complete
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+impl OutputFileArgs {
+    /// Returns the path, unless it is a name of standard output. Opening that would overwrite the file behind `>>` from its
+    /// start.
+    pub(super) fn path(&self) -> Option<&Path> {
+        let path = self.output.as_deref();
+        path.filter(|it| !STDOUT_NAMES.contains(&&*it.to_string_lossy()))
+    }
+
+    /// Writes to the file, or to standard output. Returns the name of the file, and what `write` returns.
+    pub(super) fn write<T>(
+        &self,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<T>,
+    ) -> anyhow::Result<Option<(String, T)>> {
+        let Some(path) = self.path() else {
+            print_all_to_stdout(|out| write(out).map(drop))?;
+            return Ok(None);
+        };
+        let written = write_file(path, write)?;
+        Ok(Some((path.display().to_string(), written)))
+    }
+}
+
+/// Names of standard output.
+const STDOUT_NAMES: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
 
 /// Writes a file that only its owner can read. It appears under its name once it is complete and synced.
 ///
 /// A command that is killed (SIGKILL, or a power cut) leaves a hidden file `.NAME.….partial`.
-pub(super) fn write_file<T>(
+fn write_file<T>(
     path: &Path,
-    write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<T>,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<T>,
 ) -> anyhow::Result<T> {
     let name = path.display().to_string();
     // Replacing a device or a link would be a surprise.
@@ -37,7 +74,7 @@ pub(super) fn write_file<T>(
 
 fn write_and_rename<T>(
     path: &Path,
-    write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<T>,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<T>,
 ) -> io::Result<T> {
     if path.is_dir() {
         return Err(Errno::ISDIR.into());
@@ -66,7 +103,7 @@ fn write_and_rename<T>(
 
 fn write_and_sync<T>(
     partial: &NamedTempFile,
-    write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<T>,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<T>,
 ) -> io::Result<T> {
     let mut out = BufWriter::with_capacity(1 << 16, partial.as_file());
     let written = write(&mut out)?;

@@ -8,7 +8,6 @@ mod writer;
 
 use std::{
     io::{self, Write},
-    path::PathBuf,
     time::SystemTime,
 };
 
@@ -18,10 +17,10 @@ use serde_json::json;
 
 use self::{lines::Trailer, writer::BackupWriter};
 use super::{
-    output_file::write_file,
+    output_file::OutputFileArgs,
     store_location::StoreArgs,
     terminal::{
-        output::{OutputArgs, is_stdout_name, is_terminal, print_all_to_stdout},
+        output::{OutputArgs, is_terminal},
         progress::entry_progress,
     },
     waitlist_handle::WaitlistHandle,
@@ -38,10 +37,8 @@ A backup has the people with everything that is known about them, the suppressed
 deliveries, and the secret key of the list: keep it secret. The last line has the counts and a checksum, by which \
 `landing restore` rejects a file that was changed or cut off.")]
 pub(super) struct BackupArgs {
-    /// File to write, instead of standard output. Only its owner can read it. It appears under this name once it is
-    /// complete
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    #[command(flatten)]
+    output: OutputFileArgs,
     #[command(flatten)]
     store: StoreArgs,
     #[command(flatten)]
@@ -49,21 +46,21 @@ pub(super) struct BackupArgs {
 }
 
 pub(super) fn run(args: &BackupArgs) -> anyhow::Result<()> {
-    let file = args.output.as_deref();
-    let file = file.filter(|file| !is_stdout_name(file));
-    if file.is_none() && is_terminal() {
+    let is_stdout = args.output.path().is_none();
+    if is_stdout && is_terminal() {
         bail!("a backup has the secret key of the list; write it to a file with -o FILE");
     }
-    if file.is_none() && args.report.json {
+    if is_stdout && args.report.json {
         bail!("--json prints what the backup in a file has; name the file with -o FILE");
     }
     let list = args.store.announce_location()?.open_to_read()?;
     let bar = entry_progress(list.count()?, "writing");
-    let Some(file) = file else {
-        return print_all_to_stdout(move |out| write_backup(out, &list, &bar).map(drop));
+    let written = args
+        .output
+        .write(move |out| write_backup(out, &list, &bar))?;
+    let Some((name, Trailer { counts, sha256 })) = written else {
+        return Ok(());
     };
-    let Trailer { counts, sha256 } = write_file(file, |out| write_backup(out, &list, &bar))?;
-    let name = file.display().to_string();
     let mut json = json!(counts);
     json["file"] = json!(name);
     json["sha256"] = json!(sha256);

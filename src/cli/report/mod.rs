@@ -2,14 +2,14 @@
 
 mod page;
 
-use std::{io::Write, path::PathBuf, time::SystemTime};
+use std::time::SystemTime;
 
 use super::{
     numbers::Numbers,
-    output_file::write_file,
+    output_file::OutputFileArgs,
     selection::SelectionArgs,
     store_location::StoreArgs,
-    terminal::output::{counted, is_stdout_name, print_all_to_stdout, print_to_stdout},
+    terminal::output::{counted, print_to_stdout},
 };
 use crate::copy;
 
@@ -22,10 +22,8 @@ The page is one file that loads nothing else. It contains counts and the names o
 pub(super) struct ReportArgs {
     #[command(flatten)]
     selection: SelectionArgs,
-    /// File to write, instead of standard output. Only its owner can read it. It appears under this name once it is
-    /// complete
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    #[command(flatten)]
+    output: OutputFileArgs,
     /// Name of the product, in the title
     #[arg(long, env = "LANDING_PRODUCT", value_name = "NAME", default_value = copy::PRODUCT)]
     product: String,
@@ -39,11 +37,10 @@ pub(super) fn run(args: &ReportArgs) -> anyhow::Result<()> {
     let list = args.store.announce_location()?.open_to_read()?;
     let numbers = Numbers::count(list, &selection, now)?;
     let page = page::render(&args.product, &selection, &numbers, now);
-    let file = args.output.as_deref();
-    let Some(file) = file.filter(|file| !is_stdout_name(file)) else {
-        return print_all_to_stdout(|out| out.write_all(page.as_bytes()));
+    let written = args.output.write(|out| out.write_all(page.as_bytes()))?;
+    let Some((name, ())) = written else {
+        return Ok(());
     };
-    write_file(file, |out| out.write_all(page.as_bytes()))?;
     let entries = counted(numbers.total.people, "entry", "entries");
-    print_to_stdout(|out| writeln!(out, "{entries} in {}", file.display()))
+    print_to_stdout(|out| writeln!(out, "{entries} in {name}"))
 }

@@ -1,22 +1,11 @@
 //! What a command prints: text, or JSON for programs. With `--json`, a list is an object per line, and everything else is
 //! one object.
 
-use std::{
-    io::{self, IsTerminal, Write},
-    path::Path,
-};
+use std::io::{self, IsTerminal, Write};
 
 use serde::Serialize;
 
 use super::output_buffer::write_to_stdout;
-
-/// Names of standard output. Opening one of them would overwrite the file behind `>>` from its start.
-const STDOUT_NAMES: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
-
-/// Returns whether a path names standard output.
-pub(crate) fn is_stdout_name(path: &Path) -> bool {
-    STDOUT_NAMES.contains(&&*path.to_string_lossy())
-}
 
 /// The option that selects the format.
 #[derive(clap::Args)]
