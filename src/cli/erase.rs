@@ -1,13 +1,14 @@
 //! `landing erase`: erases people from the list permanently.
 
-use std::io::{self, BufRead, IsTerminal, Write};
-
 use anyhow::bail;
 
 use super::{
     people_args::{PeopleArgs, take_off},
     store_location::StoreArgs,
-    terminal::output::{OutputArgs, counted},
+    terminal::{
+        output::{OutputArgs, counted},
+        question::{ask, can_ask},
+    },
     unsubscribe::unsubscribe,
 };
 use crate::waitlist::Erasure;
@@ -42,12 +43,18 @@ pub(super) struct EraseArgs {
     output: OutputArgs,
 }
 
+const QUESTION: &str = "For people who do not want mail, unsubscribe keeps a hash of the address, and no import adds them \
+                        again. After erase, an import may add them. (u)nsubscribe, (e)rase, or (c)ancel?";
+
 pub(super) fn run(args: &EraseArgs) -> anyhow::Result<()> {
     let emails = args.people.read()?;
     let location = args.store.announce_location()?;
-    let is_terminal = io::stdin().is_terminal() && io::stderr().is_terminal();
-    if is_terminal && !args.dry_run && !args.yes && wants_to_unsubscribe()? {
-        return unsubscribe(&emails, &location, args.dry_run, &args.output);
+    if can_ask() && !args.dry_run && !args.yes {
+        match ask(QUESTION, "uec")? {
+            Some('u') => return unsubscribe(&emails, &location, args.dry_run, &args.output),
+            Some('e') => {}
+            _ => bail!("nothing was changed"),
+        }
     }
     let erased = take_off(
         &emails,
@@ -62,22 +69,4 @@ pub(super) fn run(args: &EraseArgs) -> anyhow::Result<()> {
         bail!("not on the list in {location}: {missing} of {addresses}; check the spelling");
     }
     Ok(())
-}
-
-/// Asks on the terminal which of the two commands the owner means.
-fn wants_to_unsubscribe() -> anyhow::Result<bool> {
-    let mut stderr = io::stderr();
-    write!(
-        stderr,
-        "For people who do not want mail, unsubscribe keeps a hash of the address, and no import adds them again. \
-         After erase, an import may add them.\n[u]nsubscribe, [e]rase, or [c]ancel? "
-    )?;
-    stderr.flush()?;
-    let mut answer = String::new();
-    io::stdin().lock().read_line(&mut answer)?;
-    match answer.trim().to_ascii_lowercase().as_str() {
-        "u" | "unsubscribe" => Ok(true),
-        "e" | "erase" => Ok(false),
-        _ => bail!("nothing was changed"),
-    }
 }

@@ -1,6 +1,6 @@
 //! Asks the owner the questions of a plan on a terminal, one by one. The answers are options.
 
-use std::io::{self, BufRead, Write};
+use std::io;
 
 use anyhow::bail;
 
@@ -15,12 +15,7 @@ use super::{
     survey::Survey,
     text::quoted,
 };
-
-/// A terminal, or the texts that a test uses instead.
-pub(super) struct Terminal<'a> {
-    pub(super) input: &'a mut dyn BufRead,
-    pub(super) output: &'a mut dyn Write,
-}
+use crate::cli::terminal::question::Terminal;
 
 /// Checks a file, asks the questions of its plan until none is open, and whether to import. Adds the answers to the
 /// options. Without an answer, questions stay open. `fixed` are the other arguments of the command.
@@ -210,28 +205,4 @@ fn ask_whether_status(
         quoted(column)
     );
     terminal.key(&question, "yn")
-}
-
-impl Terminal<'_> {
-    /// Asks for a line. Returns `None` at the end of the input.
-    fn line(&mut self, question: &str) -> io::Result<Option<String>> {
-        write!(self.output, "{question} ")?;
-        self.output.flush()?;
-        let mut answer = String::new();
-        let read = self.input.read_line(&mut answer)?;
-        Ok((read > 0).then(|| answer.trim().to_owned()))
-    }
-
-    /// Asks until one of these keys is pressed. Returns `None` at the end of the input.
-    fn key(&mut self, question: &str, keys: &str) -> io::Result<Option<char>> {
-        let choice: Vec<_> = keys.chars().map(String::from).collect();
-        let question = format!("{question} [{}]", choice.join("/"));
-        while let Some(answer) = self.line(&question)? {
-            let key = answer.to_lowercase().chars().next();
-            if let Some(key) = key.filter(|key| keys.contains(*key)) {
-                return Ok(Some(key));
-            }
-        }
-        Ok(None)
-    }
 }

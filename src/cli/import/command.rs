@@ -9,7 +9,7 @@ use anyhow::{Context, anyhow, bail};
 
 use super::{
     adding::{self, Progress, Target},
-    ask::{Terminal, check_asking},
+    ask::check_asking,
     check::{Checked, check},
     error::FileError,
     input_file,
@@ -22,6 +22,7 @@ use crate::{
         store_location::{StoreArgs, StoreLocation},
         terminal::{
             output::{OutputArgs, print_to_stdout},
+            question::{Terminal, can_ask},
             signals,
         },
     },
@@ -117,8 +118,7 @@ fn check_or_ask(
     options: &mut PlanOptions,
     check_file: impl Fn(&PlanOptions) -> Result<Checked, FileError>,
 ) -> anyhow::Result<Checked> {
-    let is_terminal = io::stdin().is_terminal() && io::stderr().is_terminal();
-    if !is_terminal || is_stdin(args) || args.output.json {
+    if !can_ask() || is_stdin(args) || args.output.json {
         return Ok(check_file(options)?);
     }
     let mut terminal = Terminal {

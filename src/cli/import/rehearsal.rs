@@ -5,7 +5,7 @@ use std::{io::Cursor, time::SystemTime};
 use clap::{Args, FromArgMatches};
 
 use super::{
-    ask::{Terminal, check_asking},
+    ask::check_asking,
     check::{Checked, check},
     input_file,
     options::PlanOptions,
@@ -15,7 +15,7 @@ use super::{
     row::Row,
     rows::Rows,
 };
-use crate::waitlist::WaitlistEntry;
+use crate::{cli::terminal::question::Terminal, waitlist::WaitlistEntry};
 
 /// What an import would do with a row.
 #[derive(Clone, Debug)]

@@ -22,7 +22,7 @@ mod recipients;
 mod sender;
 mod test_copy;
 
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 
 use anyhow::{Context, anyhow, bail};
 use serde_json::json;
@@ -32,7 +32,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     delivery_counts::DeliveryCounts,
     link_check::check_link_of,
-    terminal::{progress::entry_progress, signals},
+    terminal::{progress::entry_progress, question::ask, signals},
     waitlist_handle::WaitlistHandle,
 };
 use crate::{
@@ -216,18 +216,13 @@ fn confirm(plan: &Plan, template: &Template, location: &str) -> anyhow::Result<(
             "standard input is not a terminal, so nobody can confirm; add --yes, or try --dry-run first"
         );
     }
-    let mut stderr = io::stderr();
-    write!(
-        stderr,
-        "Send {:?} ({}) to {} on the waitlist in {location}? [y/N] ",
+    let question = format!(
+        "Send {:?} ({}) to {} on the waitlist in {location}?",
         template.subject(),
         template.id(),
         plan.describe(),
-    )?;
-    stderr.flush()?;
-    let mut answer = String::new();
-    io::stdin().lock().read_line(&mut answer)?;
-    if !["y", "yes"].contains(&answer.trim().to_ascii_lowercase().as_str()) {
+    );
+    if ask(&question, "yn")? != Some('y') {
         bail!("nothing was sent");
     }
     Ok(())

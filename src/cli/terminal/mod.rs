@@ -4,10 +4,12 @@
 //! - `output`: what a command prints, as text or as JSON.
 //! - `output_buffer`: collects output, so a slow reader does not keep the list open.
 //! - `progress`: progress bars.
+//! - `question`: questions on a terminal.
 //! - `signals`: SIGTERM, Ctrl-C, and other signals.
 
 pub(super) mod log;
 pub(super) mod output;
 pub(super) mod output_buffer;
 pub(super) mod progress;
+pub(super) mod question;
 pub(super) mod signals;

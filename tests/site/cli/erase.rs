@@ -45,7 +45,7 @@ fn asks_whether_to_unsubscribe_on_a_terminal() {
         let mut script = cli.command_for("script");
         script.args(["-qec", &command, "/dev/null"]);
         let shown = stdout(&script.run_with_input(answer));
-        assert_contains(&shown, "[u]nsubscribe, [e]rase");
+        assert_contains(&shown, "(u)nsubscribe, (e)rase");
         assert!(shown.contains(expected), "{expected}: {shown}");
     }
     let report = stdout(&cli.run_with_input(&["import"], "ann@example.com\nbob@example.com\n"));
