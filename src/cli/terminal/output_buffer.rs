@@ -23,50 +23,25 @@ pub(crate) fn write_to_stdout(
         write(&mut out)?;
         return out.flush();
     }
-    let mut output = OutputBuffer::collect(write)?;
-    output.write_to(&mut io::stdout().lock())
+    let mut collected = SpooledTempFile::new(MEMORY_MAX_BYTES);
+    let mut buffer = BufWriter::with_capacity(1 << 16, &mut collected);
+    let written = write(&mut buffer).and_then(|()| buffer.flush());
+    drop(buffer);
+    written.map_err(describe_temp_file)?;
+    collected.rewind()?;
+    let mut out = io::stdout().lock();
+    io::copy(&mut collected, &mut out)?;
+    out.flush()
 }
 
-/// The collected output.
-pub(crate) struct OutputBuffer(SpooledTempFile);
-
-impl OutputBuffer {
-    /// Collects the output of `write`.
-    pub(crate) fn collect(
-        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-    ) -> io::Result<Self> {
-        let mut buffer =
-            BufWriter::with_capacity(1 << 16, TempFile(SpooledTempFile::new(MEMORY_MAX_BYTES)));
-        write(&mut buffer)?;
-        let TempFile(mut file) = buffer
-            .into_inner()
-            .map_err(io::IntoInnerError::into_error)?;
-        file.rewind()?;
-        Ok(Self(file))
+/// Names the temporary directory in an error of the system. Other errors, such as those of the list, describe themselves.
+fn describe_temp_file(error: io::Error) -> io::Error {
+    if error.kind() == io::ErrorKind::Other {
+        return error;
     }
-
-    /// Writes the whole output.
-    pub(crate) fn write_to(&mut self, out: &mut impl Write) -> io::Result<()> {
-        io::copy(&mut self.0, out)?;
-        out.flush()
-    }
-}
-
-/// A temporary file whose write errors name the temporary directory.
-struct TempFile(SpooledTempFile);
-
-impl Write for TempFile {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.write(bytes).map_err(|error| {
-            io::Error::other(format!(
-                "cannot write a temporary file in {}: {error}; choose another directory with TMPDIR, \
-                 or write the output to a file",
-                env::temp_dir().display()
-            ))
-        })
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
-    }
+    io::Error::other(format!(
+        "cannot write a temporary file in {}: {error}; choose another directory with TMPDIR, or write the output to a \
+         file",
+        env::temp_dir().display()
+    ))
 }
