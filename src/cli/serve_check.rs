@@ -16,17 +16,6 @@ use crate::{
     waitlist::{PostgresOpenError, SledWaitlist},
 };
 
-/// What a check found at the location of the list.
-enum ListState {
-    Found,
-    /// A list that a server uses.
-    Served,
-    /// No list. The server creates it.
-    Missing,
-    /// A list in an older format. The server updates it.
-    Outdated,
-}
-
 /// Checks the list and the address, in the order of a start. Prints what it used.
 ///
 /// # Errors
@@ -49,15 +38,9 @@ pub(super) fn run(
     };
     let address = match inherited {
         Some(_) => "the socket of the service manager".to_owned(),
-        None => check_address(config, store, &list)?,
+        None => check_address(config, store, list)?,
     };
     let origin = config.origin.clone().unwrap_or_default();
-    let list = match list {
-        ListState::Found => "found",
-        ListState::Served => "in use by a running server",
-        ListState::Missing => "no list yet; `landing serve` creates it",
-        ListState::Outdated => "in an older format; `landing serve` updates it",
-    };
     print_to_stdout(|out| {
         writeln!(out, "waitlist: {store}, {list}")?;
         writeln!(out, "address: {address}")?;
@@ -75,25 +58,29 @@ pub(super) fn run(
     })
 }
 
-/// Looks for a list in a directory.
-fn find_list(data: &Path) -> io::Result<ListState> {
+const FOUND: &str = "found";
+const SERVED: &str = "in use by a running server";
+const MISSING: &str = "no list yet; `landing serve` creates it";
+const OUTDATED: &str = "in an older format; `landing serve` updates it";
+
+/// Looks for a list in a directory. Returns what to print.
+fn find_list(data: &Path) -> io::Result<&'static str> {
     Ok(if ControlClient::find(data)?.is_some() {
-        ListState::Served
+        SERVED
     } else if SledWaitlist::exists_in(data)? {
-        ListState::Found
+        FOUND
     } else {
-        ListState::Missing
+        MISSING
     })
 }
 
 /// Connects to a database, looks for the list, and checks the privileges of the user in the URL.
-fn check_database(store: &StoreLocation) -> anyhow::Result<ListState> {
+/// Returns what to print.
+fn check_database(store: &StoreLocation) -> anyhow::Result<&'static str> {
     let state = match store.open_existing() {
-        Ok(Some(_)) => Ok(ListState::Found),
-        Ok(None) => Ok(ListState::Missing),
-        Err(OpenListError::Postgres(PostgresOpenError::OlderFormat { .. })) => {
-            Ok(ListState::Outdated)
-        }
+        Ok(Some(_)) => Ok(FOUND),
+        Ok(None) => Ok(MISSING),
+        Err(OpenListError::Postgres(PostgresOpenError::OlderFormat { .. })) => Ok(OUTDATED),
         Err(error) => Err(error).context("cannot use the waitlist"),
     }?;
     if !store.has_privileges()? {
@@ -109,14 +96,9 @@ fn check_database(store: &StoreLocation) -> anyhow::Result<ListState> {
 ///
 /// An address in use is an error, unless it may be in use by the server that the owner is about to restart: one that
 /// serves the same list, or any one that uses a database, because several servers can share that.
-fn check_address(
-    config: &Config,
-    store: &StoreLocation,
-    list: &ListState,
-) -> anyhow::Result<String> {
+fn check_address(config: &Config, store: &StoreLocation, list: &str) -> anyhow::Result<String> {
     let addr = config.addr;
-    let may_be_ours =
-        matches!(list, ListState::Served) || matches!(store, StoreLocation::Database(_));
+    let may_be_ours = list == SERVED || matches!(store, StoreLocation::Database(_));
     match ServerSocket::bind(addr) {
         Ok(_) => Ok(format!("{addr}, free")),
         Err(error) if error.is_address_in_use() && may_be_ours => Ok(format!(
