@@ -41,7 +41,7 @@ use crate::{
     waitlist::{DeliveryState, MessageId},
 };
 use message_writer::MessageWriter;
-use outbox::{Outbox, Stop};
+use outbox::Outbox;
 use plan::Plan;
 use sender::Sender;
 
@@ -151,7 +151,7 @@ fn send(
         if given_up.is_cancelled() {
             return Some("interrupted again; messages under way are unknown".to_owned());
         }
-        interrupted.stop(Stop::Interrupted);
+        interrupted.stop("interrupted");
         given_up.cancel();
         print_stderr("waiting for the results of the messages that are written; interrupt again to stop at once; their results will then be unknown");
         None
@@ -179,11 +179,11 @@ fn send(
 /// Fails if the send has stopped, or if somebody may not have got the message.
 fn check_results(
     counts: &DeliveryCounts,
-    stop: Option<Stop>,
+    stop: Option<String>,
     plan: &Plan,
     id: &MessageId,
 ) -> anyhow::Result<()> {
-    let mut problems: Vec<_> = stop.iter().map(Stop::to_string).collect();
+    let mut problems: Vec<_> = stop.into_iter().collect();
     let cases = [
         (
             counts.get(DeliveryState::Sending) + plan.under_way,

@@ -34,34 +34,16 @@ struct OutboxState {
     brake: Brake,
 }
 
-/// Why a send stops before its end.
-#[derive(Clone, Debug)]
-pub(super) enum Stop {
-    /// By a signal.
-    Interrupted,
-    /// For this reason, with advice.
-    Failed(String),
-}
-
-impl fmt::Display for Stop {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Interrupted => f.write_str("interrupted"),
-            Self::Failed(reason) => f.write_str(reason),
-        }
-    }
-}
-
-/// Stops a send. The first reason counts.
+/// Stops a send before its end. The first reason counts.
 #[derive(Clone, Default)]
-pub(super) struct StopHandle(Arc<Mutex<Option<Stop>>>);
+pub(super) struct StopHandle(Arc<Mutex<Option<String>>>);
 
 impl StopHandle {
-    pub(super) fn stop(&self, stop: Stop) {
-        locked(&self.0).get_or_insert(stop);
+    pub(super) fn stop(&self, reason: impl fmt::Display) {
+        locked(&self.0).get_or_insert(reason.to_string());
     }
 
-    pub(super) fn get(&self) -> Option<Stop> {
+    pub(super) fn get(&self) -> Option<String> {
         locked(&self.0).clone()
     }
 }
@@ -129,13 +111,13 @@ impl Outbox {
     }
 
     /// Returns why the send stops, if it does.
-    pub(super) fn stop(&self) -> Option<Stop> {
+    pub(super) fn stop(&self) -> Option<String> {
         self.stop.get()
     }
 
     /// Stops the send for this reason.
     pub(super) fn fail(&self, reason: impl fmt::Display) {
-        self.stop.stop(Stop::Failed(reason.to_string()));
+        self.stop.stop(reason);
     }
 
     /// Takes the next recipient.
