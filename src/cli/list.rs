@@ -1,6 +1,6 @@
 //! `landing list`: prints the entries, newest first.
 
-use std::io::{self, Write};
+use std::io;
 
 use super::{
     export_format::EntryFields,
@@ -25,11 +25,6 @@ pub(super) struct ListArgs {
     output: OutputArgs,
 }
 
-/// Width of the addresses in the table, in characters. Longer ones move the next columns to the right.
-const EMAIL_WIDTH: usize = 32;
-/// Width of the sources in the table, likewise.
-const SOURCE_WIDTH: usize = 16;
-
 pub(super) fn run(args: &ListArgs) -> anyhow::Result<()> {
     let selection = Selection {
         newest_first: true,
@@ -43,11 +38,8 @@ pub(super) fn run(args: &ListArgs) -> anyhow::Result<()> {
     print_to_stdout(move |out| {
         let _list = list;
         if is_terminal && !args.output.json {
-            writeln!(
-                out,
-                "{:<24}  {:<EMAIL_WIDTH$}  {:<SOURCE_WIDTH$}  CONFIRMED AT",
-                "JOINED AT", "EMAIL", "SOURCE"
-            )?;
+            let header = ["JOINED AT", "EMAIL", "SOURCE", "CONFIRMED AT"];
+            writeln!(out, "{}", table_row(header))?;
         }
         for entry in entries.take(limit) {
             let entry = entry.map_err(io::Error::other)?;
@@ -55,44 +47,26 @@ pub(super) fn run(args: &ListArgs) -> anyhow::Result<()> {
             if args.output.json {
                 serde_json::to_writer(&mut *out, &entry)?;
                 writeln!(out)?;
-            } else if is_terminal {
-                entry.write_table_row(out)?;
-            } else {
-                entry.write_fields(out)?;
+                continue;
+            }
+            let columns = [
+                &*entry.joined_at,
+                entry.email,
+                entry.source.unwrap_or_default(),
+                entry.confirmed_at.as_deref().unwrap_or_default(),
+            ];
+            match is_terminal {
+                true => writeln!(out, "{}", table_row(columns))?,
+                // A script that reads two fields works with a third one too.
+                false => writeln!(out, "{}", columns.join("\t").trim_end())?,
             }
         }
         Ok(())
     })
 }
 
-impl EntryFields<'_> {
-    fn write_table_row(&self, out: &mut dyn Write) -> io::Result<()> {
-        let Self {
-            joined_at,
-            email,
-            source,
-            confirmed_at,
-        } = self;
-        match (source.unwrap_or_default(), confirmed_at) {
-            (source, Some(time)) => writeln!(
-                out,
-                "{joined_at}  {email:<EMAIL_WIDTH$}  {source:<SOURCE_WIDTH$}  {time}"
-            ),
-            ("", None) => writeln!(out, "{joined_at}  {email}"),
-            (source, None) => writeln!(out, "{joined_at}  {email:<EMAIL_WIDTH$}  {source}"),
-        }
-    }
-
-    /// Writes fields separated by tabs: the time, the address, the source, and the time of the confirmation. Empty fields
-    /// at the end are left out: a script that reads two fields still works.
-    fn write_fields(&self, out: &mut dyn Write) -> io::Result<()> {
-        write!(out, "{}\t{}", self.joined_at, self.email)?;
-        if self.source.is_some() || self.confirmed_at.is_some() {
-            write!(out, "\t{}", self.source.unwrap_or_default())?;
-        }
-        if let Some(confirmed_at) = &self.confirmed_at {
-            write!(out, "\t{confirmed_at}")?;
-        }
-        writeln!(out)
-    }
+/// Returns a row of the table. Longer texts move the next columns to the right.
+fn table_row([joined_at, email, source, confirmed_at]: [&str; 4]) -> String {
+    let row = format!("{joined_at:<24}  {email:<32}  {source:<16}  {confirmed_at}");
+    row.trim_end().to_owned()
 }
