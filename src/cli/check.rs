@@ -43,7 +43,7 @@ pub(super) fn run(
     let location = store.announce_location()?;
     let (list, corrected) = if *repair {
         let list = location.open()?;
-        let corrected = list.recount()?;
+        let corrected = list.call(|list| list.recount())?;
         (list, Some(corrected))
     } else {
         (location.open_to_read()?, None)

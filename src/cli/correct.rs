@@ -38,7 +38,7 @@ pub(super) fn run(
     }: &CorrectArgs,
 ) -> anyhow::Result<()> {
     let location = store.announce_location()?;
-    let outcome = location.open()?.correct(old, new)?;
+    let outcome = location.open()?.call(|list| list.correct(old, new))?;
     let (old_typed, new_typed) = (old.as_typed(), new.as_typed());
     match outcome {
         CorrectOutcome::Corrected => output

@@ -68,7 +68,10 @@ pub(super) fn take_off(
 ) -> anyhow::Result<Vec<bool>> {
     let were_listed = match dry_run {
         true => location.open_to_read()?.are_listed(emails)?,
-        false => location.open()?.erase(emails, erasure)?,
+        false => {
+            let list = location.open()?;
+            list.call_in_parts(emails, |list, part| list.erase(part, erasure))?
+        }
     };
     let suppresses = matches!(erasure, Erasure::Suppress);
     let done = if suppresses { "unsubscribed" } else { "erased" };

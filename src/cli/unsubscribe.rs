@@ -73,7 +73,7 @@ fn undo(
     };
     let suppressions = list.suppressions()?;
     if !dry_run {
-        list.lift(emails)?;
+        list.call_in_parts(emails, |list, part| list.lift(part))?;
     }
     drop(list);
     let each = || {

@@ -7,9 +7,9 @@ use tokio::runtime::Runtime;
 
 use super::{list_error::LocatedListError, store_location::StoreLocation};
 use crate::waitlist::{
-    CALL_MAX, Compaction, CorrectOutcome, Delivery, DeliveryResult, DeliveryStart, Email, Erasure,
-    JoinOutcome, ListKey, Message, MessageId, OwnerList, Selection, StoreError, StoreFuture,
-    Suppressions, WaitlistEntry, exit_on_store_panic,
+    CALL_MAX, Compaction, Delivery, DeliveryResult, Email, JoinOutcome, ListKey, Message,
+    MessageId, OwnerList, Selection, StoreError, StoreFuture, Suppressions, WaitlistEntry,
+    exit_on_store_panic,
 };
 
 /// How often a call is made again that must not fail because a server or a database restarts.
@@ -17,8 +17,8 @@ const RETRIES_MAX: usize = 5;
 /// Pause before a call is made again. A server or a database restarts in a few seconds.
 const RESTART_INTERVAL: Duration = Duration::from_secs(2);
 
-/// An open list, and where it is. Its methods are those of [`OwnerList`] and of [`Ledger`](crate::waitlist::Ledger), for
-/// any number of entries.
+/// An open list, and where it is. Its methods are those of [`OwnerList`] and of [`Ledger`](crate::waitlist::Ledger) that
+/// several commands use, for any number of entries.
 pub(super) struct WaitlistHandle {
     location: String,
     list: Box<dyn OwnerList>,
@@ -74,19 +74,25 @@ impl WaitlistHandle {
         }
     }
 
-    fn run<T>(&self, call: StoreFuture<'_, T>) -> ListResult<T> {
-        self.runtime.block_on(call).map_err(self.locate())
+    /// Makes a call.
+    pub(super) fn call<'a, T>(
+        &'a self,
+        call: impl FnOnce(&'a dyn OwnerList) -> StoreFuture<'a, T>,
+    ) -> ListResult<T> {
+        self.runtime
+            .block_on(call(&*self.list))
+            .map_err(self.locate())
     }
 
     /// Makes a call for each part of some items, and returns the results for all items.
-    fn run_in_parts<'a, I, T>(
+    pub(super) fn call_in_parts<'a, I, T>(
         &'a self,
         items: &'a [I],
-        call: impl Fn(&'a [I]) -> StoreFuture<'a, Vec<T>>,
+        call: impl Fn(&'a dyn OwnerList, &'a [I]) -> StoreFuture<'a, Vec<T>>,
     ) -> ListResult<Vec<T>> {
         let mut results = Vec::with_capacity(items.len());
         for part in items.chunks(CALL_MAX) {
-            results.extend(self.run(call(part))?);
+            results.extend(self.call(|list| call(list, part))?);
         }
         Ok(results)
     }
@@ -112,15 +118,11 @@ impl WaitlistHandle {
     }
 
     pub(super) fn count(&self) -> ListResult<u64> {
-        self.run(self.list.size())
+        self.call(|list| list.size())
     }
 
     pub(super) fn join_all(&self, entries: Vec<WaitlistEntry>) -> ListResult<Vec<JoinOutcome>> {
-        self.run_in_parts(&entries, |part| self.list.join_all(part.to_vec()))
-    }
-
-    pub(super) fn erase(&self, emails: &[Email], erasure: Erasure) -> ListResult<Vec<bool>> {
-        self.run_in_parts(emails, |part| self.list.erase(part, erasure))
+        self.call_in_parts(&entries, |list, part| list.join_all(part.to_vec()))
     }
 
     /// It waits for a server or a database that restarts: a send would stop otherwise.
@@ -133,19 +135,11 @@ impl WaitlistHandle {
     }
 
     pub(super) fn key(&self) -> ListResult<ListKey> {
-        self.run(self.list.key())
-    }
-
-    pub(super) fn suppress(&self, emails: &[Email]) -> ListResult<Vec<bool>> {
-        self.run_in_parts(emails, |part| self.list.suppress(part))
-    }
-
-    pub(super) fn lift(&self, emails: &[Email]) -> ListResult<Vec<bool>> {
-        self.run_in_parts(emails, |part| self.list.lift(part))
+        self.call(|list| list.key())
     }
 
     pub(super) fn suppressions(&self) -> ListResult<Suppressions> {
-        self.run(self.list.suppressions())
+        self.call(|list| list.suppressions())
     }
 
     /// It waits for a server or a database that restarts, like [`are_listed`](Self::are_listed).
@@ -153,19 +147,11 @@ impl WaitlistHandle {
         self.run_through_a_restart(|| self.list.is_suppressed(email))
     }
 
-    pub(super) fn correct(&self, old: &Email, new: &Email) -> ListResult<CorrectOutcome> {
-        self.run(self.list.correct(old, new))
-    }
-
     pub(super) fn compact(
         &self,
         report_copied: &mut (dyn FnMut(u64) + Send),
     ) -> ListResult<Compaction> {
         self.list.compact(report_copied).map_err(self.locate())
-    }
-
-    pub(super) fn recount(&self) -> ListResult<i64> {
-        self.run(self.list.recount())
     }
 
     pub(super) fn entries(&self, selection: Selection) -> ListResult<SelectedEntries> {
@@ -178,15 +164,11 @@ impl WaitlistHandle {
     }
 
     pub(super) fn messages(&self) -> ListResult<Vec<Message>> {
-        self.run(self.list.messages())
-    }
-
-    pub(super) fn add_message(&self, message: &Message) -> ListResult<()> {
-        self.run(self.list.add_message(message.clone()))
+        self.call(|list| list.messages())
     }
 
     pub(super) fn deliveries(&self, message: &MessageId) -> ListResult<Vec<Delivery>> {
-        self.run(self.list.deliveries(message))
+        self.call(|list| list.deliveries(message))
     }
 
     pub(super) fn add_deliveries(
@@ -196,22 +178,12 @@ impl WaitlistHandle {
         deliveries: &[Delivery],
     ) -> ListResult<bool> {
         for part in deliveries.chunks(CALL_MAX) {
-            if !self.run(self.list.add_deliveries(message, known, part.to_vec()))? {
+            if !self.call(|list| list.add_deliveries(message, known, part.to_vec()))? {
                 return Ok(false);
             }
             known += part.len() as u32;
         }
         Ok(true)
-    }
-
-    pub(super) fn begin_deliveries(
-        &self,
-        message: &MessageId,
-        deliveries: &[DeliveryStart],
-    ) -> ListResult<Vec<bool>> {
-        self.run_in_parts(deliveries, |part| {
-            self.list.begin_deliveries(message, part.to_vec())
-        })
     }
 
     /// It waits for a server or a database that restarts: a result that is lost would be unknown.

@@ -96,7 +96,8 @@ impl Target {
         match self {
             Self::List { list, progress } => {
                 progress.add(0);
-                let suppressed = list.suppress(leavers)?.into_iter();
+                let suppressed = list.call_in_parts(leavers, |list, part| list.suppress(part))?;
+                let suppressed = suppressed.into_iter();
                 Ok(suppressed.filter(|is_suppressed| *is_suppressed).count())
             }
             Self::DryRun { listed, .. } => {

@@ -31,7 +31,7 @@ pub(super) fn abandon(
         .collect();
     let mut abandoned = 0;
     for starts in starts.chunks(CALL_MAX) {
-        let begun = list.begin_deliveries(id, starts)?;
+        let begun = list.call(|list| list.begin_deliveries(id, starts.to_vec()))?;
         let begun = starts.iter().zip(begun).filter(|(_, is_begun)| *is_begun);
         let results: Vec<_> = begun
             .map(|(start, _)| DeliveryResult {

@@ -140,7 +140,7 @@ fn send(
 ) -> anyhow::Result<()> {
     let id = writer.template.id();
     let mut json = preview::to_json(&plan, writer);
-    list.add_message(&identity::message(writer.template))?;
+    list.call(|list| list.add_message(identity::message(writer.template)))?;
     let recipients = plan.record(list, id)?;
     let total = recipients.len();
     let connections = args.connections.clamp(1, total.max(1));

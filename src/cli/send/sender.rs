@@ -129,7 +129,9 @@ impl Sender<'_> {
         // Before anything is recorded: after a crash, those who wait are not in doubt.
         self.wait_for_pace();
         let id = self.writer.template.id();
-        let begun = self.list.begin_deliveries(id, &[recipient.start()]);
+        let begun = self
+            .list
+            .call(|list| list.begin_deliveries(id, vec![recipient.start()]));
         if !matches!(begun.as_deref(), Ok([true])) {
             // Another command sends it, or nobody knows whether the list has recorded it.
             self.outbox.finish(recipient, Attempt::without_result());
