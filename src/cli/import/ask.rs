@@ -11,7 +11,6 @@ use super::{
     options::PlanOptions,
     plan::Plan,
     proposal::{Proposal, Status},
-    question::Question,
     survey::Survey,
     text::quoted,
 };
@@ -68,12 +67,9 @@ fn ask(
     options: &mut PlanOptions,
 ) -> io::Result<Option<()>> {
     let mut proposal = Proposal::new(survey, plan);
-    let is_hopeless = |it: &Question| match it {
-        Question::Mistake(_) => true,
-        Question::NoAddresses => proposal.fields.iter().all(|it| it.field != Field::Email),
-        _ => false,
-    };
-    if plan.questions.iter().any(is_hopeless) {
+    let has_addresses = proposal.fields.iter().any(|it| it.field == Field::Email);
+    let is_hopeless = plan.questions.lacks_addresses && !has_addresses;
+    if is_hopeless || !plan.questions.mistakes.is_empty() {
         return Ok(None);
     }
     for mapping in &proposal.fields {
@@ -88,8 +84,7 @@ fn ask(
             _ => return Ok(None),
         }
     }
-    let are_times_open = |it: &Question| matches!(it, Question::Times { .. });
-    if !proposal.date_formats.is_empty() || plan.questions.iter().any(are_times_open) {
+    if !proposal.date_formats.is_empty() || !plan.questions.times.is_empty() {
         let Some(()) = ask_date_format(terminal, &proposal, options)? else {
             return Ok(None);
         };

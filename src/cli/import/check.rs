@@ -8,7 +8,6 @@ use super::{
     options::PlanOptions,
     person::{self, InvalidRow, Person},
     plan::{Plan, Use, Verdict},
-    question::Question,
     row::Row,
     rows::Rows,
     survey::{Column, Survey},
@@ -122,14 +121,8 @@ impl Checked {
             let text = cells.get(*at).map_or("", String::as_str);
             let is_suspicious = brake::may_mean_left(*kind, text);
             if is_suspicious {
-                let column = self.survey.columns[*at].name.clone();
-                let text = text.to_owned();
-                self.plan.questions.push(Question::MayHaveLeft {
-                    at: *at,
-                    column,
-                    line,
-                    text,
-                });
+                let suspicion = (*at, line, text.to_owned());
+                self.plan.questions.may_have_left.push(suspicion);
             }
             !is_suspicious
         });

@@ -152,8 +152,7 @@ fn explain(
         if !args.output.json {
             print_to_stdout(|out| preview::write(out, survey, plan, options, fixed))?;
         }
-        let questions: Vec<_> = plan.questions.iter().map(ToString::to_string).collect();
-        bail!("{}", questions.join("\n  "));
+        bail!("{}", plan.questions.texts(survey).join("\n  "));
     }
     let report = ImportReport::new(checked);
     args.output

@@ -7,7 +7,7 @@ use super::{
     field::{Field, Mapping},
     options::PlanOptions,
     presets,
-    question::Question,
+    question::Questions,
     survey::{Column, Survey},
     text::{fold, quoted},
     times::{self, DateFormat},
@@ -58,7 +58,7 @@ pub(super) struct Plan {
     /// Whether a row has a cell for each column. An object of JSON lines lacks what is empty.
     pub(super) is_table: bool,
     /// Nobody is imported before these are answered.
-    pub(super) questions: Vec<Question>,
+    pub(super) questions: Questions,
 }
 
 impl Decisions {
@@ -225,43 +225,39 @@ impl Plan {
     }
 
     fn add_mistake(&mut self, mistake: String) {
-        self.questions.push(Question::Mistake(mistake));
+        self.questions.mistakes.push(mistake);
     }
 
     /// Adds the questions that nobody has answered.
     fn ask(&mut self, survey: &Survey, options: &PlanOptions) {
         let is_address = |it: &Use| matches!(it, Use::Map(Field::Email));
-        let has_addresses = self.uses.iter().flatten().any(is_address);
         let decides = self.decides();
-        if !has_addresses {
-            self.questions.push(Question::NoAddresses);
-        }
+        let questions = &mut self.questions;
+        questions.lacks_addresses = !self.uses.iter().flatten().any(is_address);
         for (at, (column, used)) in survey.columns.iter().zip(&self.uses).enumerate() {
-            self.questions.extend(match used {
-                Some(Use::Decides(decisions)) => ask_values(survey, column, decisions),
-                Some(Use::Map(field)) if field.is_time() => {
-                    ask_times(column, at, self.date_format.as_ref())
+            match used {
+                Some(Use::Decides(decisions)) => {
+                    let values = unlisted_values(survey, column, decisions);
+                    let values = Some(values).filter(|it| !it.is_empty());
+                    questions.unlisted.extend(values.map(|values| (at, values)));
                 }
-                _ => None,
-            });
+                Some(Use::Map(field)) if field.is_time() => {
+                    let example = unreadable_time(column, self.date_format.as_ref());
+                    questions.times.extend(example.map(|example| (at, example)));
+                }
+                Some(_) => {}
+                None => questions.unused.push(at),
+            }
         }
-        if self.everybody.is_none() && !decides {
-            self.questions.push(Question::WhoHasLeft);
-        }
+        questions.who_has_left = self.everybody.is_none() && !decides;
         if decides && options.nobody_left {
             self.add_mistake("a column says who has left, so leave out --nobody-left".into());
-        }
-        let unused: Vec<_> = (0..self.uses.len())
-            .filter(|at| self.uses[*at].is_none())
-            .collect();
-        if !unused.is_empty() {
-            self.questions.push(Question::Unused(unused));
         }
     }
 }
 
-/// Returns the question about the values of a column that no option lists. `*` is the many others.
-fn ask_values(survey: &Survey, column: &Column, decisions: &Decisions) -> Option<Question> {
+/// Returns the values of a column that no option lists. `*` is the many others.
+fn unlisted_values(survey: &Survey, column: &Column, decisions: &Decisions) -> Vec<String> {
     let empty = (survey.empty(column) > 0).then_some("");
     let values = column.values.iter().map(|it| it.text.as_str()).chain(empty);
     let mut values: Vec<_> = values
@@ -271,17 +267,14 @@ fn ask_values(survey: &Survey, column: &Column, decisions: &Decisions) -> Option
     if column.has_more && decisions.others.is_none() {
         values.push("*".into());
     }
-    (!values.is_empty()).then(|| Question::Unlisted {
-        column: column.name.clone(),
-        values,
-    })
+    values
 }
 
-/// Returns the question how times are written, if none of those that were kept can be read. A single one that cannot is
-/// an invalid row.
-fn ask_times(column: &Column, at: usize, format: Option<&DateFormat>) -> Option<Question> {
+/// Returns an example of the times in a column, if none of those that were kept can be read. A single one that cannot is an
+/// invalid row.
+fn unreadable_time(column: &Column, format: Option<&DateFormat>) -> Option<String> {
     let mut times = column.times();
     let example = times.clone().next()?.to_owned();
     let are_unreadable = times.all(|it| times::parse(it, format).is_none());
-    are_unreadable.then_some(Question::Times { at, example })
+    are_unreadable.then_some(example)
 }

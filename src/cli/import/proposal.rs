@@ -5,7 +5,6 @@ use super::{
     field::{Field, Mapping},
     options::PlanOptions,
     plan::{Plan, Use},
-    question::Question,
     survey::{Column, Survey},
     text::shell_quoted,
     times::{self, DateFormat},
@@ -46,7 +45,22 @@ pub(super) struct Proposal {
 
 impl Proposal {
     pub(super) fn new(survey: &Survey, plan: &Plan) -> Self {
-        let (mut proposal, mut times, mut rest) = Self::of_questions(survey, plan);
+        let questions = &plan.questions;
+        let column = |at: &usize| &survey.columns[*at];
+        let unlisted = questions.unlisted.iter().map(|(at, values)| Status {
+            column: column(at).name.clone(),
+            values: values.clone(),
+            is_guess: false,
+        });
+        let suspicious = questions.may_have_left.iter();
+        let suspicious = suspicious.map(|(at, ..)| guess_status(survey, column(at)));
+        let mut proposal = Self {
+            statuses: unlisted.chain(suspicious).collect(),
+            asks_who_has_left: questions.who_has_left,
+            ..Self::default()
+        };
+        let mut times = questions.times.last().map(|(at, _)| column(at));
+        let mut rest: Vec<_> = questions.unused.iter().map(column).collect();
         let is_mapped = |field| {
             let is_field = |it: &Use| matches!(it, Use::Map(mapped) if *mapped == field);
             plan.uses.iter().flatten().any(is_field)
@@ -88,37 +102,6 @@ impl Proposal {
         }
         proposal.has_rest = !rest.is_empty();
         proposal
-    }
-
-    /// Returns what the questions name: columns that say who has left, one of unreadable times, and those without a use.
-    fn of_questions<'a>(
-        survey: &'a Survey,
-        plan: &Plan,
-    ) -> (Self, Option<&'a Column>, Vec<&'a Column>) {
-        let mut proposal = Self::default();
-        let (mut times, mut rest) = (None, Vec::new());
-        for question in &plan.questions {
-            match question {
-                Question::Unused(columns) => {
-                    rest = columns.iter().map(|at| &survey.columns[*at]).collect();
-                }
-                Question::Unlisted { column, values } => {
-                    proposal.statuses.push(Status {
-                        column: column.clone(),
-                        values: values.clone(),
-                        is_guess: false,
-                    });
-                }
-                Question::MayHaveLeft { at, .. } => {
-                    let status = guess_status(survey, &survey.columns[*at]);
-                    proposal.statuses.push(status);
-                }
-                Question::Times { at, .. } => times = Some(&survey.columns[*at]),
-                Question::WhoHasLeft => proposal.asks_who_has_left = true,
-                Question::NoAddresses | Question::Mistake(_) => {}
-            }
-        }
-        (proposal, times, rest)
     }
 
     /// Proposes a column for a field, and removes it from the others.

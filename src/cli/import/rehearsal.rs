@@ -63,11 +63,10 @@ pub fn rehearse_answers(
     let Checked { survey, plan, .. } = &checked;
     if !plan.questions.is_empty() {
         preview::write(&mut shown, survey, plan, &options, &fixed)?;
-        let questions: Vec<_> = plan.questions.iter().map(ToString::to_string).collect();
         anyhow::bail!(
             "{}\n{}",
             String::from_utf8_lossy(&shown),
-            questions.join("\n")
+            plan.questions.texts(survey).join("\n")
         );
     }
     if !checked.is_ready(&options) {
