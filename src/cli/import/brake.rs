@@ -4,62 +4,22 @@
 use super::text::fold;
 
 /// Parts of names of columns in which any text may mean that a person has left.
-const LEFT_NAMES: [&str; 16] = [
-    "unsub",
-    "optout",
-    "optedout",
-    "blacklist",
-    "blocklist",
-    "suppress",
-    "bounce",
-    "complain",
-    "clean",
-    "donotemail",
-    "donotmail",
-    "donotcontact",
-    "abgemeld",
-    "abmeld",
-    "désab",
-    "désinscri",
-];
+const LEFT_NAMES: &str = "\
+    unsub optout optedout blacklist blocklist suppress bounce complain clean donotemail \
+    donotmail donotcontact abgemeld abmeld désab désinscri";
 /// Parts of names of columns in which a no may mean it.
-const CONSENT_NAMES: [&str; 8] = [
-    "optin",
-    "optedin",
-    "consent",
-    "subscribe",
-    "newsletter",
-    "marketing",
-    "permission",
-    "einwillig",
-];
+const CONSENT_NAMES: &str =
+    "optin optedin consent subscribe newsletter marketing permission einwillig";
 /// Parts of names about something else.
-const OTHER_NAMES: [&str; 11] = [
-    "sms", "phone", "whatsapp", "push", "reason", "campaign", "title", "url", "link", "token",
-    "source",
-];
+const OTHER_NAMES: &str = "sms phone whatsapp push reason campaign title url link token source";
 /// Values that mean it in any column.
-const LEFT_VALUES: [&str; 15] = [
-    "unsubscribed",
-    "notsubscribed",
-    "nonsubscribed",
-    "optedout",
-    "optout",
-    "bounced",
-    "hardbounced",
-    "cleaned",
-    "complained",
-    "blacklisted",
-    "blocklisted",
-    "suppressed",
-    "donotcontact",
-    "abgemeldet",
-    "désabonné",
-];
+const LEFT_VALUES: &str = "\
+    unsubscribed notsubscribed nonsubscribed optedout optout bounced hardbounced cleaned \
+    complained blacklisted blocklisted suppressed donotcontact abgemeldet désabonné";
 /// Answers to the question that the name of a column may be.
-const NO_ANSWERS: [&str; 3] = ["no", "non", "nein"];
+const NO_ANSWERS: &str = "no non nein";
 /// What also means no where a name is about consent.
-const NO_VALUES: [&str; 5] = ["n", "false", "0", "never", "off"];
+const NO_VALUES: &str = "n false 0 never off";
 
 /// What a value in a column may mean, by its words.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -75,8 +35,8 @@ pub(super) enum NameKind {
 /// Returns what the name of a column may mean.
 pub(super) fn name_kind(name: &str) -> NameKind {
     let name = letters(name);
-    let has = |parts: &[&str]| parts.iter().any(|part| name.contains(part));
-    match (has(&OTHER_NAMES), has(&LEFT_NAMES), has(&CONSENT_NAMES)) {
+    let has = |parts: &str| parts.split_whitespace().any(|part| name.contains(part));
+    match (has(OTHER_NAMES), has(LEFT_NAMES), has(CONSENT_NAMES)) {
         (true, ..) => NameKind::Other,
         (_, true, _) => NameKind::Left,
         (_, _, true) => NameKind::Consent,
@@ -87,15 +47,16 @@ pub(super) fn name_kind(name: &str) -> NameKind {
 /// Returns whether a value may mean that the person has left.
 pub(super) fn may_mean_left(kind: NameKind, value: &str) -> bool {
     let value = letters(value);
-    let is_answer = NO_ANSWERS.contains(&&*value);
-    let is_no = is_answer || NO_VALUES.contains(&&*value);
+    let is_in = |values: &str| values.split_whitespace().any(|it| it == value);
+    let is_answer = is_in(NO_ANSWERS);
+    let is_no = is_answer || is_in(NO_VALUES);
     let by_name = match kind {
         NameKind::Left => !value.is_empty() && !is_no,
         NameKind::Consent => is_no,
         NameKind::Unknown => is_answer,
         NameKind::Other => false,
     };
-    by_name || LEFT_VALUES.contains(&&*value)
+    by_name || is_in(LEFT_VALUES)
 }
 
 /// Returns the lowercase letters and digits of a text.
