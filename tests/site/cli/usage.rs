@@ -147,18 +147,6 @@ fn invalid_command_lines_exit_2_and_name_what_is_similar() {
 }
 
 #[test]
-fn usage_of_erase_shows_its_file() {
-    let cli = without_server();
-    for usage in [
-        cli.stdout(&["erase", "--help"]),
-        stderr(&cli.run(&["erase"]).code(2)),
-    ] {
-        assert_contains(&usage, "landing erase [OPTIONS] <EMAIL>...");
-        assert_contains(&usage, "landing erase [OPTIONS] --file <FILE>");
-    }
-}
-
-#[test]
 fn manual_and_help_say_how_variables_are_named() {
     let cli = without_server();
     for text in [cli.stdout(&["manual"]), cli.stdout(&["--help"])] {
