@@ -19,7 +19,7 @@ use tokio::{
 };
 
 use super::{
-    protocol::{Call, CompactionStep, PROTOCOL_VERSION, Reply, Request},
+    protocol::{Call, PROTOCOL_VERSION, Reply, Request},
     socket::{self, SocketFile},
 };
 use crate::waitlist::{CALL_MAX, Compaction, StoreError, Waitlist};
@@ -201,11 +201,9 @@ fn send_many<T: Serialize>(
     }
 }
 
-/// Compacts the store, and sends each step.
+/// Compacts the store, also if the client does not wait for it.
 fn compact(mut stream: BlockingStream, list: &dyn Waitlist) -> io::Result<()> {
-    // A client that has gone does not stop the compaction.
-    let mut send = |step| drop(stream.write_all(&to_line(&Reply::Ok(step))));
-    let compacted = list.compact(&mut |entries| send(CompactionStep::Copied(entries)));
+    let compacted = list.compact(&mut |_| {});
     match &compacted {
         Ok(Compaction {
             bytes_before,
@@ -217,5 +215,5 @@ fn compact(mut stream: BlockingStream, list: &dyn Waitlist) -> io::Result<()> {
         }
         Err(error) => tracing::warn!("{error}"),
     }
-    stream.write_all(&to_line(&compacted.map(CompactionStep::Done)))
+    stream.write_all(&to_line(&compacted))
 }
