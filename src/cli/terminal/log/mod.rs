@@ -1,8 +1,5 @@
-//! The log: lines on standard error, as text or as JSON.
-//!
-//! `queue` holds the lines until `writer` writes them.
+//! The log: lines on standard error, as text or as JSON. `writer` has the queue of lines, and writes them.
 
-mod queue;
 mod writer;
 
 use std::{
@@ -25,7 +22,7 @@ use crate::{
     config::{LogFormat, LogLevel},
     exit::{print_stderr, set_line_format},
 };
-use queue::LineQueue;
+use writer::LineQueue;
 
 /// Maximum time to write the remaining lines before the process ends. It must end even if nobody reads standard
 /// error.
@@ -45,11 +42,12 @@ pub(crate) struct LogGuard {
 /// When that thread cannot be started.
 pub(crate) fn start(format: LogFormat, level: LogLevel) -> io::Result<LogGuard> {
     writer::append_to_file();
-    let queue = Arc::new(LineQueue::default());
+    let (queue, lines) = LineQueue::new();
+    let queue = Arc::new(queue);
     let (done, writer_done) = sync_channel(0);
     let writer_queue = Arc::clone(&queue);
     thread::Builder::new().name("log".into()).spawn(move || {
-        writer::write_queued(&writer_queue, |warning| match format {
+        writer::write_queued(&writer_queue, &lines, |warning| match format {
             LogFormat::Human => format!("{}  WARN {warning}", now()),
             LogFormat::Json => json_line(Level::WARN, warning),
         });

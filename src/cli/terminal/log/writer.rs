@@ -2,14 +2,18 @@
 
 use std::{
     io::{self, Write},
+    sync::{
+        atomic::{AtomicBool, AtomicU64, Ordering},
+        mpsc::{Receiver, SyncSender, sync_channel},
+    },
     thread,
     time::Duration,
 };
 
 use rustix::fs::{FileType, OFlags, fcntl_getfl, fcntl_setfl, fstat};
 
-use super::queue::LineQueue;
-
+/// Maximum number of lines that wait. A megabyte has about as many.
+const QUEUE_MAX_LINES: usize = 8_192;
 /// Pause between two writes. Without it, each line would wake the writing thread. Its `sched_yield` alone was then a
 /// tenth of all system calls under load.
 const WRITE_INTERVAL: Duration = Duration::from_millis(10);
@@ -27,22 +31,75 @@ pub(super) fn append_to_file() {
     }
 }
 
+/// The way of a line to the thread that writes it. Whoever logs does not wait for it.
+pub(super) struct LineQueue {
+    lines: SyncSender<Vec<u8>>,
+    /// Lines that found the queue full, and that no thread has taken into account yet.
+    dropped: AtomicU64,
+    is_closed: AtomicBool,
+}
+
+impl LineQueue {
+    pub(super) fn new() -> (Self, Receiver<Vec<u8>>) {
+        let (lines, receiver) = sync_channel(QUEUE_MAX_LINES);
+        let queue = Self {
+            lines,
+            dropped: AtomicU64::new(0),
+            is_closed: AtomicBool::new(false),
+        };
+        (queue, receiver)
+    }
+
+    /// Ends the thread once it has written the lines before.
+    pub(super) fn close(&self) {
+        self.is_closed.store(true, Ordering::SeqCst);
+        // Wakes the thread. If the queue is full, it is awake.
+        let _ = self.lines.try_send(Vec::new());
+    }
+
+    fn take_dropped(&self) -> u64 {
+        self.dropped.swap(0, Ordering::Relaxed)
+    }
+}
+
+/// Each write must be one whole line. The log's formatter writes this way.
+impl Write for &LineQueue {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        if self.lines.try_send(line.to_vec()).is_err() {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// Writes lines as they arrive, until the log is closed and every line is written. `warn` returns the line that reports lost
 /// ones.
-pub(super) fn write_queued(queue: &LineQueue, warn: impl Fn(&str) -> String) {
+pub(super) fn write_queued(
+    queue: &LineQueue,
+    lines: &Receiver<Vec<u8>>,
+    warn: impl Fn(&str) -> String,
+) {
     let mut writer = LineWriter {
         warn,
         lost: 0,
         is_in_line: false,
     };
-    let mut lines = Vec::new();
-    while let Some(dropped) = queue.take(&mut lines) {
-        writer.lost += dropped;
-        writer.write(&lines);
-        lines.clear();
+    let mut is_closed = false;
+    while !is_closed && let Ok(mut batch) = lines.recv() {
+        is_closed = queue.is_closed.load(Ordering::SeqCst);
+        for line in lines.try_iter().take(QUEUE_MAX_LINES) {
+            batch.extend(line);
+        }
+        writer.lost += queue.take_dropped();
+        writer.write(&batch);
         thread::sleep(WRITE_INTERVAL);
     }
     // The last chance to report lost lines.
+    writer.lost += queue.take_dropped();
     writer.write(b"");
 }
 
