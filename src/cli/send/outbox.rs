@@ -28,7 +28,7 @@ struct OutboxState {
     deferred: Vec<(Instant, Recipient)>,
     /// The number that the connections are sending.
     under_way: usize,
-    /// The number of connections that do not pause.
+    /// The number of connections.
     connections: usize,
     counts: DeliveryCounts,
     brake: Brake,
@@ -168,25 +168,12 @@ impl Outbox {
         }
     }
 
-    /// Notes that a connection pauses, unless it is the last one. Returns whether it was not.
+    /// Notes that a connection ends, unless it is the last one. Returns whether it was not.
     pub(super) fn leave_to_others(&self) -> bool {
         let mut state = locked(&self.state);
         let has_others = state.connections > 1;
         state.connections -= usize::from(has_others);
         has_others
-    }
-
-    /// Notes that a connection has paused.
-    pub(super) fn rejoin_others(&self) {
-        locked(&self.state).connections += 1;
-    }
-
-    /// Returns whether messages wait or are under way, and the send goes on.
-    pub(super) fn has_messages(&self) -> bool {
-        let state = locked(&self.state);
-        let has_any =
-            !state.waiting.is_empty() || !state.deferred.is_empty() || state.under_way > 0;
-        has_any && self.stop().is_none()
     }
 
     /// Takes the result of a message into account, which may stop the send.

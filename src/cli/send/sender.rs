@@ -21,8 +21,6 @@ use crate::{
     waitlist::{DeliveryResult, DeliveryState, DeliveryStatus, Email},
 };
 
-/// Pause of a connection that the mail server does not want yet, while others send.
-const CONNECT_LATER_PAUSE: Duration = Duration::from_secs(60);
 /// Time in which a message is tried again over a new connection.
 const RECONNECT_PERIOD: Duration = Duration::from_secs(120);
 /// Maximum time until a connection that waits notices that the send stops.
@@ -52,8 +50,8 @@ pub(super) struct Sender<'a> {
 struct SendConnection<'a> {
     runtime: Runtime,
     mailer: Mailer<'a>,
-    /// The mail server asks to connect later.
-    is_deferred: bool,
+    /// The mail server does not want it, and others send.
+    is_left_to_others: bool,
 }
 
 impl<'a> SendConnection<'a> {
@@ -66,7 +64,7 @@ impl<'a> SendConnection<'a> {
         Ok(Self {
             runtime: runtime.context("cannot start the runtime")?,
             mailer: Mailer::new(client, sender, give_up),
-            is_deferred: false,
+            is_left_to_others: false,
         })
     }
 
@@ -104,11 +102,7 @@ impl Sender<'_> {
         let bounce_address = &self.writer.settings.bounce_address;
         let mut connection =
             SendConnection::new(self.client, bounce_address, self.give_up.clone())?;
-        loop {
-            if connection.is_deferred {
-                self.wait_to_connect();
-                connection.is_deferred = false;
-            }
+        while !connection.is_left_to_others {
             match self.outbox.take() {
                 Next::Send(recipient) => self.send(recipient, &mut connection)?,
                 Next::Wait(pause) => thread::sleep(pause),
@@ -165,15 +159,6 @@ impl Sender<'_> {
             self.bar.inc(1);
         }
         recorded.and(sent.map(drop))
-    }
-
-    /// Waits before the connection is opened again, while others have messages to send.
-    fn wait_to_connect(&self) {
-        let until = Instant::now() + CONNECT_LATER_PAUSE;
-        while Instant::now() < until && self.outbox.has_messages() {
-            thread::sleep(STOP_INTERVAL);
-        }
-        self.outbox.rejoin_others();
     }
 
     /// Waits until the next message may begin, or the send stops.
@@ -233,7 +218,7 @@ impl Sender<'_> {
                 Err(error) => error,
             };
             if error.is_deferral() && self.outbox.leave_to_others() {
-                connection.is_deferred = true;
+                connection.is_left_to_others = true;
                 return Ok(None);
             }
             let may_reconnect = error.is_transient() && started.elapsed() < RECONNECT_PERIOD;
