@@ -4,6 +4,7 @@
 use std::time::SystemTime;
 
 use html_escape::encode_text;
+use indicatif::HumanCount;
 use jiff::civil::Date;
 
 use crate::{
@@ -36,7 +37,7 @@ pub(super) fn render(
     let at = utc(now);
     let people = match numbers.total.people {
         1 => "1 person".to_owned(),
-        people => format!("{} people", group_digits(people)),
+        people => format!("{} people", HumanCount(people)),
     };
     let selected = match &*describe(selection) {
         [] => String::new(),
@@ -46,7 +47,7 @@ pub(super) fn render(
     let totals = totals.map(|(label, count)| {
         format!(
             "<div><dt>{label}</dt><dd>{}</dd></div>\n",
-            group_digits(count)
+            HumanCount(count)
         )
     });
     format!(
@@ -115,7 +116,7 @@ fn render_growth(numbers: &Numbers) -> String {
     let summary = busiest.map_or_else(
         || "No sign-ups yet.".into(),
         |bar| {
-            let (label, count) = (per.label(bar.from), group_digits(bar.count));
+            let (label, count) = (per.label(bar.from), HumanCount(bar.count));
             format!("Most sign-ups: {label}, with {count}.")
         },
     );
@@ -125,7 +126,10 @@ fn render_growth(numbers: &Numbers) -> String {
         Row {
             label: per.label(bar.from),
             count: bar.count,
-            cells: vec![group_digits(bar.count), group_digits(people)],
+            cells: vec![
+                HumanCount(bar.count).to_string(),
+                HumanCount(people).to_string(),
+            ],
         }
     });
     let heading = format!("Sign-ups a {}", per.describe());
@@ -155,7 +159,7 @@ fn render_sources(numbers: &Numbers) -> String {
         } = stages;
         let share = format!("{:.1} %", percent(people, numbers.total.people));
         let [people_cell, confirmed, invited, unsubscribed] =
-            [people, confirmed, invited, unsubscribed].map(group_digits);
+            [people, confirmed, invited, unsubscribed].map(|it| HumanCount(it).to_string());
         Row {
             label: label.to_owned(),
             count: people,
@@ -203,19 +207,6 @@ fn render_chart(id: &str, heading: &str, summary: &str, columns: &[&str], rows: 
         others = columns[1..].concat(),
         rows = rows.collect::<String>(),
     )
-}
-
-/// Writes a number with a comma before every three digits: `1,234,567`.
-fn group_digits(number: u64) -> String {
-    let digits = number.to_string();
-    let mut grouped = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
 }
 
 /// Writes a date: `23 November 2026`.
