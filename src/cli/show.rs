@@ -13,7 +13,7 @@ use super::{
     time::rfc3339,
     waitlist_handle::WaitlistHandle,
 };
-use crate::waitlist::{AddressFilter, Email, Selection, Source, WaitlistEntry};
+use crate::waitlist::{AddressFilter, Email, Selection, Source};
 
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -34,26 +34,21 @@ pub(super) struct ShowArgs {
 
 /// Everything that is stored about a person.
 #[derive(Serialize)]
-struct ShownPerson {
-    email: String,
+struct ShownPerson<'a> {
+    email: &'a str,
     /// `None` if the person is not on the list.
-    #[serde(flatten)]
-    entry: Option<ShownEntry>,
-    /// The list has a hash of the address, so no import adds it.
-    suppressed: bool,
-    /// The messages to the hash of the address.
-    messages: Vec<ShownMessage>,
-}
-
-#[derive(Serialize)]
-struct ShownEntry {
-    joined_at: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    joined_at: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     asked_at: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     confirmed_at: Option<String>,
+    /// The list has a hash of the address, so no import adds it.
+    suppressed: bool,
+    /// The messages to the hash of the address.
+    messages: Vec<ShownMessage>,
 }
 
 #[derive(Serialize)]
@@ -76,14 +71,17 @@ pub(super) fn run(args: &ShowArgs) -> anyhow::Result<()> {
     let suppressed = list.is_suppressed(&args.email)?;
     // The reader of the output may be slow, and must not keep the list open.
     drop(list);
-    let email = entry.as_ref().map_or(&args.email, |entry| &entry.email);
+    let entry = entry.as_ref();
     let shown = ShownPerson {
-        email: email.as_typed().to_owned(),
+        email: entry.map_or(&args.email, |it| &it.email).as_typed(),
+        joined_at: entry.map(|it| rfc3339(it.joined_at)),
+        source: entry.and_then(|it| it.source.as_ref().map(Source::to_string)),
+        asked_at: entry.and_then(|it| it.asked_at.map(rfc3339)),
+        confirmed_at: entry.and_then(|it| it.confirmed_at.map(rfc3339)),
         suppressed,
         messages,
-        entry: entry.as_ref().map(ShownEntry::from),
     };
-    if shown.entry.is_none() && !shown.suppressed && shown.messages.is_empty() {
+    if shown.joined_at.is_none() && !shown.suppressed && shown.messages.is_empty() {
         bail!(
             "{}; nothing is stored about this address, also no hash of it",
             why_not_listed(&args.email, &format!("the list in {location}"))
@@ -107,33 +105,11 @@ fn find_messages(list: &WaitlistHandle, email: &Email) -> anyhow::Result<Vec<Sho
     Ok(found)
 }
 
-impl From<&WaitlistEntry> for ShownEntry {
-    fn from(entry: &WaitlistEntry) -> Self {
-        Self {
-            joined_at: rfc3339(entry.joined_at),
-            source: entry.source.as_ref().map(Source::to_string),
-            asked_at: entry.asked_at.map(rfc3339),
-            confirmed_at: entry.confirmed_at.map(rfc3339),
-        }
-    }
-}
-
-impl ShownPerson {
+impl ShownPerson<'_> {
     fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let mut line = |name: &str, value: &str| writeln!(out, "{name:12}  {value}");
-        match &self.entry {
-            Some(entry) => {
-                line("address", &self.email)?;
-                line("joined at", &entry.joined_at)?;
-                let facts = [
-                    ("source", &entry.source),
-                    ("asked at", &entry.asked_at),
-                    ("confirmed at", &entry.confirmed_at),
-                ];
-                for (name, value) in facts {
-                    value.as_ref().map_or(Ok(()), |value| line(name, value))?;
-                }
-            }
+        match self.joined_at {
+            Some(_) => line("address", self.email)?,
             None => line(
                 "address",
                 &format!(
@@ -141,6 +117,14 @@ impl ShownPerson {
                     self.email
                 ),
             )?,
+        }
+        for (name, value) in [
+            ("joined at", &self.joined_at),
+            ("source", &self.source),
+            ("asked at", &self.asked_at),
+            ("confirmed at", &self.confirmed_at),
+        ] {
+            value.as_ref().map_or(Ok(()), |value| line(name, value))?;
         }
         if self.suppressed {
             line("suppressed", "yes: no import adds the address")?;
