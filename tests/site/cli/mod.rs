@@ -9,7 +9,6 @@ mod clock_skew;
 mod compact;
 mod control_socket;
 mod documentation_examples;
-mod entries;
 mod erase;
 mod export;
 mod health;
@@ -153,6 +152,13 @@ impl TestCli {
                      Bob@Example.com,2026-11-02T08:00:00.250Z\n\
                      cyd@example.com,2026-11-03T08:00:00Z\n";
         self.run_with_input(&["import"], three).success();
+        self
+    }
+
+    /// Imports the rows of [`joined_ago`].
+    fn with_rows(self, rows: &[String]) -> Self {
+        let file = format!("email,joined_at,source\n{}", rows.concat());
+        self.run_with_input(&["import"], file).success();
         self
     }
 
@@ -341,6 +347,12 @@ fn sha256(text: &str) -> String {
     let digest = digest(&SHA256, text.as_bytes());
     let bytes = digest.as_ref().iter();
     bytes.map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Returns a row of a CSV file with a person who joined this long ago, perhaps from a source.
+fn joined_ago(name: &str, age: Duration, source: &str) -> String {
+    let joined_at = rfc3339(SystemTime::now() - age);
+    format!("{name}@example.com,{joined_at},{source}\n")
 }
 
 /// Returns a CSV file with this number of people, as `export` writes it, without the byte order mark.

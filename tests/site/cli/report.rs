@@ -2,29 +2,22 @@
 
 use std::time::Duration;
 
-use landing::waitlist::WaitlistEntry;
 use regex::Regex;
 
-use super::{
-    assert_contains,
-    entries::{all_stores_with, from_source, joined_ago, without_server_with},
-    with_three_people,
-};
+use super::{all_stores, assert_contains, joined_ago, with_three_people, without_server};
 
 const HOUR: Duration = Duration::from_secs(60 * 60);
 
 /// Returns people who joined one after another, every seven hours, half an hour ago the last one. Every second one has
 /// a source.
-fn people(count: u32) -> Vec<WaitlistEntry> {
+fn people(count: u32) -> Vec<String> {
     let person = |number| {
         let age = HOUR / 2 + HOUR * 7 * number;
-        let entry = joined_ago(&format!("person{number}"), age);
-        match number % 2 {
-            0 => from_source(["hn", "newsletter-3"][number as usize / 2 % 2], entry),
-            _ => entry,
-        }
+        let source = ["hn", "", "newsletter-3", ""][number as usize % 4];
+        joined_ago(&format!("person{number}"), age, source)
     };
-    (0..count).map(person).collect()
+    // The oldest one first, as they joined.
+    (0..count).rev().map(person).collect()
 }
 
 /// Returns the first group of a pattern, for each match.
@@ -93,7 +86,7 @@ fn sum(rows: &[(String, f64, u64)]) -> u64 {
 #[test]
 fn page_is_self_contained_and_well_formed() {
     for count in [0, 1, 50] {
-        let cli = without_server_with(&people(count));
+        let cli = without_server().with_rows(&people(count));
         let page = cli.stdout(&["report", "--product", "Ann & <b>Bob</b>"]);
         assert_self_contained(&page);
         assert_well_formed(&page);
@@ -110,7 +103,7 @@ fn page_is_self_contained_and_well_formed() {
 
 #[test]
 fn bars_have_the_numbers_of_stats() {
-    for cli in all_stores_with(&people(50)) {
+    for cli in all_stores().map(|cli| cli.with_rows(&people(50))) {
         let page = cli.stdout(&["report"]);
         let stats = cli.json(&["stats"]);
         let bars = stats["sign_ups"].as_array().expect("bars").iter();
@@ -139,7 +132,7 @@ fn bars_have_the_numbers_of_stats() {
 
 #[test]
 fn page_says_who_is_selected() {
-    for cli in all_stores_with(&people(50)) {
+    for cli in all_stores().map(|cli| cli.with_rows(&people(50))) {
         let selection = ["--since", "2d", "--domain", "EXAMPLE.com", "--source", "hn"];
         let page = cli.stdout(&[&["report"][..], &selection].concat());
         let selected = captures(&page, "<p>(Only people .*)</p>");

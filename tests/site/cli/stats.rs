@@ -1,28 +1,21 @@
 //! `landing stats`.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use landing::waitlist::WaitlistEntry;
 use serde_json::{Value, json};
 
-use super::{
-    TestCli, all_stores,
-    entries::{all_stores_with, from_source, joined_ago, without_server_with},
-    rfc3339,
-    send::send,
-    with_server, without_server,
-};
+use super::{TestCli, all_stores, joined_ago, rfc3339, send::send, with_server, without_server};
 use crate::mail::smtp_server::SmtpServer;
 
 const HOUR: Duration = Duration::from_secs(60 * 60);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Returns people who joined these numbers of hours and half an hour ago.
-fn joined(hours: &[u32]) -> Vec<WaitlistEntry> {
+fn joined(hours: &[u32]) -> Vec<String> {
     let hours = hours.iter().enumerate();
     // The half hour leaves the test time to run.
     let person = |(number, hours): (usize, &u32)| {
-        joined_ago(&format!("person{number}"), HOUR * *hours + HOUR / 2)
+        joined_ago(&format!("person{number}"), HOUR * *hours + HOUR / 2, "")
     };
     hours.map(person).collect()
 }
@@ -33,7 +26,8 @@ fn today() -> String {
 
 #[test]
 fn counts_the_last_day_week_month_and_each_day() {
-    for cli in all_stores_with(&joined(&[0, 1, 22, 30, 6 * 24, 8 * 24, 29 * 24])) {
+    let people = joined(&[0, 1, 22, 30, 6 * 24, 8 * 24, 29 * 24]);
+    for cli in all_stores().map(|cli| cli.with_rows(&people)) {
         let before = today();
         let stats = cli.json(&["stats"]);
         for (name, count) in [
@@ -58,7 +52,7 @@ fn counts_the_last_day_week_month_and_each_day() {
 #[test]
 fn longer_lists_are_grouped_by_week_month_or_year() {
     for (days, per) in [(100, "week"), (700, "month"), (2000, "year")] {
-        let cli = without_server_with(&joined(&[0, days * 24]));
+        let cli = without_server().with_rows(&joined(&[0, days * 24]));
         let stats = cli.json(&["stats"]);
         assert_eq!(stats["per"], per);
         let bars = stats["sign_ups"].as_array().expect("bars");
@@ -77,7 +71,8 @@ fn longer_lists_are_grouped_by_week_month_or_year() {
 
 #[test]
 fn prints_a_chart() {
-    for cli in all_stores_with(&joined(&[0, 0, 0, 0, 48])) {
+    let people = joined(&[0, 0, 0, 0, 48]);
+    for cli in all_stores().map(|cli| cli.with_rows(&people)) {
         let stats = cli.stdout(&["stats"]);
         assert!(
             stats.starts_with("on the list             5\nlast 24 hours           4\n"),
@@ -106,21 +101,14 @@ fn reports_an_empty_list() {
 }
 
 /// Returns `people` for each of these sources, and this number of people without one.
-fn people_of(
-    sources: impl IntoIterator<Item = (String, usize)>,
-    none: usize,
-) -> Vec<WaitlistEntry> {
-    let mut entries = Vec::new();
-    for (source, people) in sources {
+fn people_of(sources: impl IntoIterator<Item = (String, usize)>, none: usize) -> Vec<String> {
+    let mut rows = Vec::new();
+    for (source, people) in sources.into_iter().chain([(String::new(), none)]) {
         for _ in 0..people {
-            let person = joined_ago(&format!("person{}", entries.len()), DAY);
-            entries.push(from_source(&source, person));
+            rows.push(joined_ago(&format!("person{}", rows.len()), DAY, &source));
         }
     }
-    for number in 0..none {
-        entries.push(joined_ago(&format!("nowhere{number}"), DAY));
-    }
-    entries
+    rows
 }
 
 /// Returns the lines of the table of sources, without its header.
@@ -134,7 +122,8 @@ fn source_lines(cli: &TestCli) -> Vec<String> {
 fn prints_the_20_most_frequent_sources_and_the_others() {
     // 30 + 29 + … + 6 = 450 people, and 50 without a source.
     let sources = (0..25).map(|number| (format!("link-{number}"), 30 - number));
-    for cli in all_stores_with(&people_of(sources, 50)) {
+    let people = people_of(sources, 50);
+    for cli in all_stores().map(|cli| cli.with_rows(&people)) {
         let lines = source_lines(&cli);
         assert_eq!(lines.len(), 23, "{lines:?}");
         for (line, start) in [
@@ -171,8 +160,9 @@ fn default_output_has_no_sources_if_nobody_has_one() {
 /// The chart ends with the last day that is selected.
 #[test]
 fn charts_the_days_of_the_selection() {
-    let people = [100, 99, 9, 2, 1].map(|days| joined_ago(&format!("person{days}"), DAY * days));
-    let cli = without_server_with(&people);
+    let people = [100, 99, 9, 2, 1];
+    let people = people.map(|days| joined_ago(&format!("person{days}"), DAY * days, ""));
+    let cli = without_server().with_rows(&people);
     let bars = |args: &[&str]| {
         let stats = cli.json(&[&["stats"], args].concat());
         let bars = stats["sign_ups"].as_array().expect("bars").clone();
@@ -185,7 +175,9 @@ fn charts_the_days_of_the_selection() {
         per == "day" && (10..=11).contains(&days) && sum == 3,
         "{days}"
     );
-    let until = rfc3339(people[1].joined_at + Duration::from_millis(1));
+    let second = people[1].split(',').nth(1).expect("a time");
+    let second: jiff::Timestamp = second.parse().expect("a time");
+    let until = rfc3339(SystemTime::from(second) + Duration::from_millis(1));
     assert_eq!(bars(&["--until", &until]), (json!("day"), 2, 2));
 }
 
