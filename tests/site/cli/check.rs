@@ -140,10 +140,7 @@ fn asking_server(smtp: &str) -> TestCli {
 
 #[test]
 fn counts_the_people_who_wait_for_a_confirmation_message() {
-    let mail = SmtpServer::scripted(|step, _| match step {
-        Step::Recipient => Action::Reply("450 4.2.1 later"),
-        _ => Action::Continue,
-    });
+    let mail = SmtpServer::acting(Step::Recipient, "", Action::Reply("450 4.2.1 later"));
     let cli = asking_server(&mail.url());
     let server = cli.server.as_ref().expect("the program runs");
     for typed in ["ann@example.com", "bob@example.com", "cyd@example.com"] {

@@ -263,10 +263,7 @@ fn refused_messages_are_sent_again_if_the_owner_asks() {
 fn many_refusals_stop_the_send() {
     let cli = without_server();
     cli.import_people(400);
-    let server = SmtpServer::scripted(|step, _| match step {
-        Step::Recipient => Action::Reply("550 5.1.1 no such user"),
-        _ => Action::Continue,
-    });
+    let server = SmtpServer::acting(Step::Recipient, "", Action::Reply("550 5.1.1 no such user"));
     let (out, err, is_success) = send(&cli, &server, &["--all", "--connections", "1"]);
     assert!(!is_success);
     assert_contains(&err, "refused 5 of the last 5 messages");

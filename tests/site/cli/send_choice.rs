@@ -20,10 +20,7 @@ use crate::{
 fn messages_without_a_reply_stop_the_send() {
     let cli = without_server();
     cli.import_people(30);
-    let server = SmtpServer::scripted(|step, _| match step {
-        Step::End => Action::AcceptAndCut,
-        _ => Action::Continue,
-    });
+    let server = SmtpServer::acting(Step::End, "", Action::AcceptAndCut);
     let (out, err, is_success) = send(&cli, &server, &["--all", "--connections", "1"]);
     assert!(!is_success);
     assert_eq!(out, "0 accepted, 5 unknown, 25 waiting\n");
@@ -120,15 +117,13 @@ fn interrupted_send_gives_up_a_server_that_stalls() {
 fn person_who_is_skipped_keeps_nobody_waiting() {
     for cli in with_three_people() {
         // Bob is deferred, and Ann and Cyd wait. Then Cyd's mailbox turns out not to exist.
-        let server = SmtpServer::scripted(|step, _| match step {
-            Step::End => Action::Reply("451 4.7.1 not now"),
-            _ => Action::Continue,
-        });
+        let server = SmtpServer::acting(Step::End, "", Action::Reply("451 4.7.1 not now"));
         send(&cli, &server, &["--all", "--connections", "1"]);
-        let server = SmtpServer::scripted(|step, line| match step {
-            Step::Recipient if line.contains("cyd") => Action::Reply("550 5.1.1 no such user"),
-            _ => Action::Continue,
-        });
+        let server = SmtpServer::acting(
+            Step::Recipient,
+            "cyd",
+            Action::Reply("550 5.1.1 no such user"),
+        );
         cli.write("other.md", MESSAGE);
         let url = server.url();
         let mut other = args(&url, &["--to", "cyd@example.com", "--new-message"]);
@@ -149,10 +144,7 @@ fn person_who_is_skipped_keeps_nobody_waiting() {
 #[test]
 fn messages_that_are_sent_again_obey_the_selection() {
     for cli in with_three_people() {
-        let server = SmtpServer::scripted(|step, _| match step {
-            Step::End => Action::AcceptAndCut,
-            _ => Action::Continue,
-        });
+        let server = SmtpServer::acting(Step::End, "", Action::AcceptAndCut);
         send(&cli, &server, &["--all", "--connections", "1"]);
         let server = SmtpServer::start();
         let again = ["--next", "1", "--resend-unknown"];
@@ -250,10 +242,7 @@ fn people_whom_another_list_has_asked_must_be_confirmed() {
 fn links_that_the_server_quotes_are_hidden() {
     let cli = without_server().with_three_people();
     cli.write("launch.md", MESSAGE);
-    let server = SmtpServer::scripted(|step, _| match step {
-        Step::End => Action::Quote("554 5.7.1 blocked:"),
-        _ => Action::Continue,
-    });
+    let server = SmtpServer::acting(Step::End, "", Action::Quote("554 5.7.1 blocked:"));
     let error = stderr(&cli.run(&args(&server.url(), &["--all"])).failure());
     assert_contains(&error, "5.7.1 blocked: ");
     assert!(!error.contains("/unsubscribe/"), "{error}");
@@ -265,10 +254,7 @@ fn links_that_the_server_quotes_are_hidden() {
 #[test]
 fn person_who_left_before_the_message_and_joins_again_gets_it() {
     for cli in with_three_people() {
-        let refuses = SmtpServer::scripted(|step, _| match step {
-            Step::End => Action::Reply("550 5.7.1 not now"),
-            _ => Action::Continue,
-        });
+        let refuses = SmtpServer::acting(Step::End, "", Action::Reply("550 5.7.1 not now"));
         send(&cli, &refuses, &["--all", "--connections", "1"]);
         cli.run(&["erase", "cyd@example.com"]).success();
         let server = SmtpServer::start();

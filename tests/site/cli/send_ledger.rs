@@ -28,10 +28,7 @@ use crate::{
 #[test]
 fn unknown_results_are_not_sent_again_unless_the_owner_asks() {
     for cli in with_three_people() {
-        let server = SmtpServer::scripted(|step, line| match step {
-            Step::End if line.contains("ann@") => Action::AcceptAndCut,
-            _ => Action::Continue,
-        });
+        let server = SmtpServer::acting(Step::End, "ann@", Action::AcceptAndCut);
         let (out, err, is_success) = send(&cli, &server, &["--all", "--connections", "1"]);
         assert_eq!((&*out, is_success), ("2 accepted, 1 unknown\n", false));
         assert!(
@@ -56,10 +53,7 @@ fn unknown_results_are_not_sent_again_unless_the_owner_asks() {
 #[test]
 fn people_who_have_left_get_nothing() {
     for cli in with_three_people() {
-        let server = SmtpServer::scripted(|step, _| match step {
-            Step::End => Action::Reply("451 4.7.1 not now"),
-            _ => Action::Continue,
-        });
+        let server = SmtpServer::acting(Step::End, "", Action::Reply("451 4.7.1 not now"));
         send(&cli, &server, &["--all", "--connections", "1"]);
         // Ann's message was deferred, and Cyd's has not begun.
         for email in ["ann@example.com", "cyd@example.com"] {

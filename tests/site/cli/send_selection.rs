@@ -148,10 +148,8 @@ fn copy_goes_to_any_address_and_the_list_forgets_it() {
         assert_eq!(received[0].recipient, "you@other.test");
         // Mail programs show only one message with an id.
         assert_ne!(id(&received[0].message), id(&received[1].message));
-        let refusing = SmtpServer::scripted(|step, _| match step {
-            Step::Recipient => Action::Reply("550 5.1.1 no such user"),
-            _ => Action::Continue,
-        });
+        let refusing =
+            SmtpServer::acting(Step::Recipient, "", Action::Reply("550 5.1.1 no such user"));
         let (_, err, is_success) = send(&cli, &refusing, &["--test", "you@other.test"]);
         assert!(!is_success && err.contains("refused: 550 5.1.1"), "{err}");
         let invalid = args("smtp://127.0.0.1:1", &["--test", "foo"]);

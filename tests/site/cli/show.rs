@@ -8,10 +8,8 @@ use crate::mail::smtp_server::{Action, SmtpServer, Step};
 #[test]
 fn shows_the_messages_to_a_person_also_to_one_who_has_left() {
     for cli in with_three_people() {
-        let server = SmtpServer::scripted(|step, line| match step {
-            Step::Recipient if line.contains("ann") => Action::Reply("550 5.2.1 disabled"),
-            _ => Action::Continue,
-        });
+        let server =
+            SmtpServer::acting(Step::Recipient, "ann", Action::Reply("550 5.2.1 disabled"));
         send(&cli, &server, &["--all", "--connections", "1"]);
         let message = |shown: &str| {
             let line = shown.lines().last().expect("lines").to_owned();

@@ -34,10 +34,7 @@ async fn endless_reply_ends_the_connection() {
 /// The limit of a step is not that of a message, which may go over a slow line.
 #[tokio::test(flavor = "multi_thread")]
 async fn message_may_take_longer_than_a_step_to_write() {
-    let server = SmtpServer::scripted(|step, _| match step {
-        Step::Data => Action::Pause(STEP_TIMEOUT * 3),
-        _ => Action::Continue,
-    });
+    let server = SmtpServer::acting(Step::Data, "", Action::Pause(STEP_TIMEOUT * 3));
     let timeouts = SmtpTimeouts {
         accept: Duration::from_secs(60),
         ..TIMEOUTS

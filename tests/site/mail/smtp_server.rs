@@ -77,6 +77,14 @@ impl SmtpServer {
         Self::listening(listener, script)
     }
 
+    /// Starts a server that acts at one step, if the line of the client has this part.
+    pub(crate) fn acting(step: Step, part: &'static str, action: Action) -> Self {
+        Self::scripted(move |at, line| match at == step && line.contains(part) {
+            true => action.clone(),
+            false => Action::Continue,
+        })
+    }
+
     /// Starts a server at an address, unless another one has it.
     pub(crate) fn at(address: SocketAddr) -> Option<Self> {
         let listener = TcpListener::bind(address).ok()?;

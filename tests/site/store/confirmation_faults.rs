@@ -45,10 +45,11 @@ conformance_tests! {
 
 async fn refusals_in_a_row_are_no_mistyped_addresses(fixture: impl StoreFixture) {
     let list = open(&fixture);
-    let server = SmtpServer::scripted(|step, _| match step {
-        Step::Recipient => Action::Reply("550 relay access denied"),
-        _ => Action::Continue,
-    });
+    let server = SmtpServer::acting(
+        Step::Recipient,
+        "",
+        Action::Reply("550 relay access denied"),
+    );
     let site = site(&list, &server, &[]).await;
     for client in 0..8 {
         let typed = format!("{client}@example.com");
