@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{
     TestCli,
-    backup::{everything, with_lines},
+    backup_file::{everything, with_lines},
     stderr, without_server,
 };
 

@@ -1,8 +1,9 @@
 //! Runs the commands with a list in three places: in a directory, in a directory that a server has locked,
 //! and in a database that a server uses as well.
 
-pub(crate) mod backup;
+mod backup;
 mod backup_actions;
+pub(crate) mod backup_file;
 mod blocked_stdout;
 mod check;
 mod clock_skew;

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use super::strace::landing_with_fault;
 use crate::{
-    cli::backup::{NO_FACTS, delivery, hash, message, person, time, with_lines},
+    cli::backup_file::{NO_FACTS, delivery, hash, message, person, time, with_lines},
     postgres_server::SHARED_SERVER,
     process::{Sandbox, landing},
 };
