@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use super::{row::Row, rows::Lines};
+use super::row::{Lines, Row};
 
 /// Maximum number of columns. Each object can have other ones.
 const COLUMNS_MAX: usize = 1_024;

@@ -1,5 +1,10 @@
 //! A row of a file, whatever the file is.
 
+use std::{iter::Zip, ops::RangeFrom, str};
+
+/// Lines and their numbers.
+pub(super) type Lines<'a> = Zip<RangeFrom<u64>, str::Lines<'a>>;
+
 /// A row, and the number of its first line.
 pub(super) struct Row {
     pub(super) line: u64,

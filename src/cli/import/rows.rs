@@ -1,15 +1,15 @@
 //! Reads the rows of a file: a list of addresses, a table (CSV), or JSON lines.
 
-use std::{iter::Zip, ops::RangeFrom, str};
-
-use super::{csv_rows::CsvRows, error::FileError, json_rows::JsonRows, row::Row};
+use super::{
+    csv_rows::CsvRows,
+    error::FileError,
+    json_rows::JsonRows,
+    row::{Lines, Row},
+};
 use crate::{cli::address::without_name, waitlist::Email};
 
 /// The marks before the lines of a list.
 const BULLETS: [&str; 3] = ["- ", "* ", "• "];
-
-/// Lines and their numbers.
-pub(super) type Lines<'a> = Zip<RangeFrom<u64>, str::Lines<'a>>;
 
 /// The rows of a text that are not empty.
 pub(super) enum Rows<'a> {
