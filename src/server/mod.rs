@@ -60,7 +60,6 @@ mod code_form;
 mod confirmation;
 mod connections;
 mod error;
-mod evicted;
 mod form;
 mod functions;
 mod health;
@@ -97,11 +96,9 @@ pub use confirmation::{
 };
 pub use connections::{bind, listen, take_address};
 pub use error::RequestError;
-pub use limits::{CLIENT_TIMEOUTS, Timeouts};
 pub use router::router;
 
 use admission::Admission;
-use connections::ConnectionSettings;
 use health::ReadinessCheck;
 use pages::Pages;
 use people::People;
@@ -119,7 +116,8 @@ pub struct AppState {
     admission: Arc<Admission>,
     readiness: Arc<ReadinessCheck>,
     response_headers: Arc<ResponseHeaders>,
-    connections: Arc<ConnectionSettings>,
+    max_connections: usize,
+    http2_warning: Arc<WarningThrottle>,
     shutdown: Arc<Shutdown>,
 }
 
@@ -157,23 +155,10 @@ impl AppState {
             pages: Arc::new(pages),
             readiness: Arc::new(ReadinessCheck::new(Arc::clone(&list))),
             people: Arc::new(People::new(list, sender)),
-            connections: Arc::new(ConnectionSettings {
-                proxies: TrustedProxies::from_config(config),
-                client_timeouts: CLIENT_TIMEOUTS,
-                max_connections: config.max_connections as usize,
-                http2_warning: WarningThrottle::default(),
-            }),
+            max_connections: config.max_connections as usize,
+            http2_warning: Arc::default(),
             shutdown: Arc::new(Shutdown::new(Duration::from_secs(config.shutdown_grace))),
         }
-    }
-
-    /// Replaces [`CLIENT_TIMEOUTS`], before the state is shared.
-    #[must_use]
-    pub fn with_client_timeouts(mut self, timeouts: Timeouts) -> Self {
-        if let Some(settings) = Arc::get_mut(&mut self.connections) {
-            settings.client_timeouts = timeouts;
-        }
-        self
     }
 }
 
