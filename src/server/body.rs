@@ -48,11 +48,14 @@ pub(super) async fn read(shutdown: &Shutdown, body: Body) -> Result<Bytes, Reque
     })
 }
 
-/// Reads the JSON object of a call of the API, without parsing it.
+/// Reads a JSON object.
 ///
 /// # Errors
 /// [`RequestError::MalformedBody`], and the errors of [`read`].
-pub(super) async fn read_object(shutdown: &Shutdown, body: Body) -> Result<Bytes, RequestError> {
+pub(super) async fn read_json<T: DeserializeOwned>(
+    shutdown: &Shutdown,
+    body: Body,
+) -> Result<T, RequestError> {
     let bytes = read(shutdown, body).await?;
     // serde would accept an array with one string as a struct with one string field.
     if bytes.trim_ascii_start().starts_with(b"[") {
@@ -60,7 +63,7 @@ pub(super) async fn read_object(shutdown: &Shutdown, body: Body) -> Result<Bytes
             "expected an object, found an array".into(),
         ));
     }
-    Ok(bytes)
+    serde_json::from_slice(&bytes).map_err(|error| RequestError::MalformedBody(error.to_string()))
 }
 
 /// Reads a form.

@@ -14,7 +14,7 @@
 //! |---|---|
 //! | `pages` | `GET /`, the files of the site, the text files, and the not-found page |
 //! | `form` | `POST /`: the sign-up form without JavaScript |
-//! | `api` | `/api/*`: the checks before a server function runs |
+//! | `api` | `/api/*`: checks a request, and runs its server function |
 //! | `functions` | the server functions: `POST /api/waitlist`, `POST /api/waitlist/confirm`, `GET /api/waitlist/count` |
 //! | `code_form` | `/confirm`: the code that confirms an address, without JavaScript |
 //! | `person_links` | `/confirm/{token}` and `/unsubscribe/{token}`: the links in messages |
@@ -38,7 +38,6 @@
 //! | `rate_limit` | the number of sign-ups and of codes per client |
 //! | `client` | the client of a request, also behind trusted proxies |
 //! | `error` | every error: its status, public message, `Retry-After` and log line |
-//! | `call` | what a server function shares with its caller |
 //! | `shutdown` | whether the server shuts down |
 //! | `limits` | every size, number and timeout that the owner cannot configure |
 //! | `resource` | responses from memory: encodings, `ETag`, `Cache-Control` |
@@ -54,7 +53,6 @@ mod admission;
 mod api;
 mod assets;
 mod body;
-mod call;
 mod client;
 mod code_form;
 mod confirmation;
