@@ -30,18 +30,17 @@ pub(crate) async fn count() -> Result<CountBody, RequestError> {
 /// [`RequestError::AlreadyListed`], and those of a [sign-up](People::sign_up).
 #[server(prefix = "/api", endpoint = "waitlist", input = Json, output = Json)]
 pub(crate) async fn join(
-    /// The address, as typed.
-    email: String,
+    /// What the form sends.
+    #[server(flatten)]
+    body: SignUpBody,
 ) -> Result<SignUpBody, RequestError> {
     let people = expect_context::<Arc<People>>();
     let visitor = expect_context::<Visitor>();
-    let SignUp { email, is_new, .. } = people.sign_up(&email, visitor).await?;
+    let SignUp { email, is_new, .. } = people.sign_up(&body, visitor).await?;
     if !is_new {
         return Err(RequestError::AlreadyListed);
     }
-    Ok(SignUpBody {
-        email: email.as_typed().to_owned(),
-    })
+    Ok(SignUpBody::with_email(email.as_typed()))
 }
 
 /// `POST /api/waitlist/confirm`: confirms an address by the code that was sent to it.
