@@ -136,7 +136,7 @@ impl StoreLocation {
         let mut has_announced = false;
         let served = match self {
             Self::Directory(data) => loop {
-                match SledWaitlist::open_interruptible(must_stop, data) {
+                match SledWaitlist::open(data) {
                     // In use by a command, or by the previous server.
                     Err(SledOpenError::InUse { holder, .. }) if may_retry() => {
                         is_waiting.store(true, Ordering::Relaxed);
@@ -234,7 +234,7 @@ impl StoreLocation {
                         PostgresWaitlist::open(url, runtime.handle())
                     };
                     match opened {
-                        Err(PostgresOpenError::NoList { .. }) => Ok(None),
+                        Err(error) if error.is_no_list() => Ok(None),
                         opened => opened.map(Some),
                     }
                 };
@@ -279,10 +279,7 @@ fn retry<T>(
     let mut has_warned = false;
     loop {
         match open() {
-            Err(
-                error @ (PostgresOpenError::Unreachable { .. }
-                | PostgresOpenError::Unavailable { .. }),
-            ) if may_retry() => {
+            Err(error) if error.may_pass() && may_retry() => {
                 if !std::mem::replace(&mut has_warned, true) {
                     let seconds = OPEN_RETRY_TIMEOUT.as_secs();
                     warn(&format!("{error}; retrying for up to {seconds} s"));

@@ -11,13 +11,13 @@ use anyhow::{Context, anyhow, bail};
 use rustix::fs::{Access, access};
 
 use super::{
-    control::ControlClient, open_list_error::OpenListError, server_socket::ServerSocket,
-    store_location::StoreLocation, terminal::output::print_to_stdout,
+    control::ControlClient, server_socket::ServerSocket, store_location::StoreLocation,
+    terminal::output::print_to_stdout,
 };
 use crate::{
     config::Config,
     server::ConfirmationSender,
-    waitlist::{PostgresOpenError, SledOpenError, SledWaitlist},
+    waitlist::{SledOpenError, SledWaitlist},
 };
 
 /// What a check found at the location of the list.
@@ -30,8 +30,6 @@ enum ListState {
     InUse,
     /// No list. The server creates it.
     Missing,
-    /// A list in an older format. The server updates it.
-    Outdated,
 }
 
 /// Checks the list, the address and the rights of this user, in the order of a start. Prints what
@@ -67,7 +65,6 @@ pub(super) fn run(
         ListState::Served => "in use by a running server",
         ListState::InUse => "in use by another process; a start waits for it",
         ListState::Missing => "no list yet; `landing serve` creates it",
-        ListState::Outdated => "in an older format; `landing serve` updates it",
     };
     print_to_stdout(|out| {
         writeln!(out, "waitlist: {location}, {list}")?;
@@ -165,14 +162,10 @@ fn no_access(path: &Path, error: &io::Error) -> anyhow::Error {
 
 /// Connects to a database, looks for the list, and checks the privileges of the user in the URL.
 fn check_database(store: &StoreLocation) -> anyhow::Result<ListState> {
-    let state = match store.open_existing() {
-        Ok(Some(_)) => Ok(ListState::Found),
-        Ok(None) => Ok(ListState::Missing),
-        Err(OpenListError::Postgres(PostgresOpenError::OlderFormat { .. })) => {
-            Ok(ListState::Outdated)
-        }
-        Err(error) => Err(error).context("cannot use the waitlist"),
-    }?;
+    let state = match store.open_existing().context("cannot use the waitlist")? {
+        Some(_) => ListState::Found,
+        None => ListState::Missing,
+    };
     if !store.has_privileges()? {
         bail!(
             "the user of {store} may not read and change all tables whose names begin with waitlist_, or create them; \

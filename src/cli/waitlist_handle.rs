@@ -157,11 +157,8 @@ impl WaitlistHandle {
         self.run(self.list.correct(old, new))
     }
 
-    pub(super) fn compact(
-        &self,
-        report_copied: &mut (dyn FnMut(u64) + Send),
-    ) -> ListResult<Compaction> {
-        self.list.compact(report_copied).map_err(self.locate())
+    pub(super) fn compact(&self) -> ListResult<Compaction> {
+        self.run(self.list.compact())
     }
 
     pub(super) fn recount(&self) -> ListResult<i64> {

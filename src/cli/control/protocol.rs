@@ -3,12 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 use crate::waitlist::{
-    Compaction, Delivery, DeliveryResult, DeliveryStart, Email, Erasure, Message, MessageId,
-    Selection, StoreError, WaitlistEntry,
+    Delivery, DeliveryResult, DeliveryStart, Email, Erasure, Message, MessageId, Selection,
+    StoreError, WaitlistEntry,
 };
 
 /// Version of the protocol. A server and a command differ when the program was replaced while the server runs.
-pub(super) const PROTOCOL_VERSION: u32 = 7;
+pub(super) const PROTOCOL_VERSION: u32 = 8;
 
 /// A request.
 #[derive(Deserialize, Serialize)]
@@ -35,7 +35,6 @@ pub(super) enum Call {
     Suppressions,
     IsSuppressed(Email),
     Correct(Email, Email),
-    /// The response is a [`CompactionStep`] per line, until [`CompactionStep::Done`].
     Compact,
     Recount,
     /// The response takes several lines.
@@ -51,11 +50,3 @@ pub(super) enum Call {
 
 /// The result of a call, or a part of it.
 pub(super) type Reply<T> = Result<T, StoreError>;
-
-/// A step of a compaction.
-#[derive(Deserialize, Serialize)]
-pub(super) enum CompactionStep {
-    /// This number of entries is copied.
-    Copied(u64),
-    Done(Compaction),
-}

@@ -17,9 +17,7 @@ use crate::{
         open_list_error::OpenListError, store_location::StoreLocation,
         transfer::email_hashes::EmailHashes, waitlist_handle::WaitlistHandle,
     },
-    waitlist::{
-        CALL_MAX, Email, JoinOutcome, PostgresOpenError, Selection, Suppressions, WaitlistEntry,
-    },
+    waitlist::{CALL_MAX, Email, JoinOutcome, Selection, Suppressions, WaitlistEntry},
 };
 
 /// Where the people are added.
@@ -107,14 +105,9 @@ impl<'a> Target<'a> {
 pub(in crate::cli) fn open_or_create(
     location: &StoreLocation,
 ) -> Result<(WaitlistHandle, bool), OpenListError> {
-    match location.open_existing() {
-        Ok(Some(list)) => Ok((list, false)),
-        Ok(None) => Ok((location.open_or_create()?, true)),
-        // Only `open_or_create` updates a list of an earlier format.
-        Err(OpenListError::Postgres(PostgresOpenError::OlderFormat { .. })) => {
-            Ok((location.open_or_create()?, false))
-        }
-        Err(error) => Err(error),
+    match location.open_existing()? {
+        Some(list) => Ok((list, false)),
+        None => Ok((location.open_or_create()?, true)),
     }
 }
 

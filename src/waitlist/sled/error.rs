@@ -11,7 +11,7 @@ use std::{
 
 use thiserror::Error;
 
-use super::{super::error::StoreError, files::free_bytes, record::FORMAT_VERSION};
+use super::{super::error::StoreError, SledWaitlist, files::free_bytes, record::FORMAT_VERSION};
 use crate::exit::{EXIT_FAILURE, print_and_exit};
 
 /// An error while opening a list. Its text is written for the owner.
@@ -58,9 +58,6 @@ pub enum SledOpenError {
         /// The cause.
         reason: UnusableReason,
     },
-    /// The process was asked to stop.
-    #[error("stopped by a signal while opening the waitlist; nobody on it is lost")]
-    Interrupted,
 }
 
 impl SledOpenError {
@@ -70,15 +67,18 @@ impl SledOpenError {
     }
 }
 
-/// Checks that the disk of a directory has [`OPEN_MIN_FREE_BYTES`].
-///
-/// # Errors
-/// The error with which opening a list fails on a full disk.
-pub(super) fn check_room(data: &Path) -> Result<(), SledOpenError> {
-    if free_bytes(data).map_err(io_error(data))? < OPEN_MIN_FREE_BYTES {
-        return Err(io_error(data)(io::ErrorKind::StorageFull.into()));
+impl SledWaitlist {
+    /// Checks that the disk of a directory has room enough for opening a list in it.
+    ///
+    /// # Errors
+    /// The error with which [`open`](Self::open) fails on a full disk.
+    pub fn check_room(directory: &Path) -> Result<(), SledOpenError> {
+        let to_open_error = io_error(directory);
+        match free_bytes(directory).map_err(to_open_error)? < OPEN_MIN_FREE_BYTES {
+            true => Err(to_open_error(io::ErrorKind::StorageFull.into())),
+            false => Ok(()),
+        }
     }
-    Ok(())
 }
 
 /// Space on the disk that opening a list should find, in bytes, four times what it has needed: 64 KiB were enough for
@@ -192,9 +192,6 @@ pub(super) enum OpenFailure {
     Io(#[from] io::Error),
     #[error(transparent)]
     Unusable(#[from] UnusableReason),
-    /// The process was asked to stop.
-    #[error("interrupted")]
-    Interrupted,
 }
 
 impl OpenFailure {
@@ -209,7 +206,6 @@ impl OpenFailure {
                 store: store.to_owned(),
                 reason,
             },
-            Self::Interrupted => SledOpenError::Interrupted,
         }
     }
 }

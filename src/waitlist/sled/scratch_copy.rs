@@ -70,7 +70,7 @@ impl ScratchCopy {
             }
             // sled reads only these files, because a list has no blobs.
             if name == "conf"
-                || name == high_water_mark::FILE_NAME
+                || name == file_guard::MARK_FILE
                 || name.as_encoded_bytes().starts_with(b"snap.")
             {
                 fs::copy(from, to)?;

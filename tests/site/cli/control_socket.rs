@@ -224,8 +224,8 @@ fn rejects_requests_of_another_version() {
     let cli = with_server();
     for request in [
         "{\"protocol\":1,\"call\":\"Size\"}\n",
-        "{\"protocol\":8,\"call\":\"Size\"}\n",
-        "{\"protocol\":7,\"call\":\"Fly\"}\n",
+        "{\"protocol\":9,\"call\":\"Size\"}\n",
+        "{\"protocol\":8,\"call\":\"Fly\"}\n",
         "\n",
         "",
     ] {
