@@ -2,14 +2,33 @@
 //!
 //! `tests/site/bindings.rs` checks that `islands/bindings/wire.ts` matches. `make generate NAME=bindings` regenerates it.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
-/// The body of `POST /api/waitlist`, and of its 201 response: a waitlist entry (spec §3).
-#[derive(Clone, Deserialize, Serialize)]
+/// The body of `POST /api/waitlist`, and of its 201 response: a waitlist entry (spec §3). The form without JavaScript sends the
+/// same fields, and shows them again after a failure.
+#[derive(Clone, Default, Deserialize, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct SignUpBody {
-    /// The address as typed, without surrounding spaces.
+    /// The address as typed; in a response without surrounding spaces.
     pub email: String,
+}
+
+/// An address never reaches a log.
+impl fmt::Debug for SignUpBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SignUpBody").finish_non_exhaustive()
+    }
+}
+
+impl SignUpBody {
+    /// Returns a body with only an address.
+    pub fn with_email(email: &str) -> Self {
+        Self {
+            email: email.to_owned(),
+        }
+    }
 }
 
 /// The response body of `GET /api/waitlist/count` (spec §3).
@@ -69,8 +88,9 @@ pub struct WaitlistFormProps {
 pub struct FormState {
     /// The step.
     pub step: FormStep,
-    /// Content of the address field; in the second step, the address that the code was sent to.
-    pub email: String,
+    /// What the first step sends; in the second step, the address that the code was sent to.
+    #[serde(flatten)]
+    pub sign_up: SignUpBody,
     /// Content of the field for the code.
     pub code: String,
     /// Text above the field; empty in the first step.

@@ -2,7 +2,7 @@
 
 export type SignUpBody = { 
 /**
- * The address as typed, without surrounding spaces.
+ * The address as typed; in a response without surrounding spaces.
  */
 email: string, };
 
@@ -36,10 +36,6 @@ export type FormState = {
  */
 step: FormStep, 
 /**
- * Content of the address field; in the second step, the address that the code was sent to.
- */
-email: string, 
-/**
  * Content of the field for the code.
  */
 code: string, 
@@ -54,7 +50,11 @@ outcome: FormOutcome,
 /**
  * Text below the field: the outcome of the last submit, or what happens next.
  */
-message: string, };
+message: string, 
+/**
+ * The address as typed; in a response without surrounding spaces.
+ */
+email: string, };
 
 export type WaitlistFormProps = { 
 /**
@@ -82,10 +82,6 @@ confirms: boolean,
  */
 step: FormStep, 
 /**
- * Content of the address field; in the second step, the address that the code was sent to.
- */
-email: string, 
-/**
  * Content of the field for the code.
  */
 code: string, 
@@ -100,7 +96,11 @@ outcome: FormOutcome,
 /**
  * Text below the field: the outcome of the last submit, or what happens next.
  */
-message: string, };
+message: string, 
+/**
+ * The address as typed; in a response without surrounding spaces.
+ */
+email: string, };
 
 export type ContactLinksProps = { 
 /**

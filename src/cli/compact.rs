@@ -2,10 +2,7 @@
 
 use serde_json::json;
 
-use super::{
-    store_location::StoreArgs,
-    terminal::{output::OutputArgs, progress::entry_progress},
-};
+use super::{store_location::StoreArgs, terminal::output::OutputArgs};
 use crate::waitlist::Compaction;
 
 #[derive(clap::Args)]
@@ -13,8 +10,8 @@ use crate::waitlist::Compaction;
 Example: landing erase ann@example.com && landing compact
 
 The store's files contain the addresses of people who were erased, who unsubscribed or who did not confirm, and those \
-that were corrected, until this command removes them. It writes new files without them, puts these in the place of the old ones in one step, and removes the old ones. Visitors \
-can sign up meanwhile. The disk needs room for a second copy of the list. If the command is interrupted, the list is \
+that were corrected, until this command removes them. It writes new files without them, puts these in the place of the old ones in one step, and removes the old ones. Sign-ups \
+wait meanwhile. The disk needs room for a second copy of the list. If the command is interrupted, the list is \
 complete, and the next start removes the rest.
 
 A list in a database is compacted by the database: run VACUUM (FULL) there.")]
@@ -28,12 +25,10 @@ pub(super) struct CompactArgs {
 pub(super) fn run(CompactArgs { store, output }: &CompactArgs) -> anyhow::Result<()> {
     let location = store.announce_location()?;
     let list = location.open()?;
-    let bar = entry_progress(list.count()?, "copying");
     let Compaction {
         bytes_before,
         bytes_after,
-    } = list.compact(&mut |copied| bar.set_position(copied))?;
-    bar.finish_and_clear();
+    } = list.compact()?;
     drop(list);
     let json = json!({ "bytes_before": bytes_before, "bytes_after": bytes_after });
     output.print(&json, |out| {

@@ -1,5 +1,5 @@
-//! The limit on open files: each connection needs a file descriptor. As many connections wait as are served, and an eighth as
-//! many are being rejected (`src/server/connections/connection_limit.rs`).
+//! The limit on open files: each connection needs a file descriptor. As many connections wait as are served
+//! (`src/server/connections/limit.rs`). An eighth as many may be closing after they have waited in vain.
 
 use rustix::process::{Resource, getrlimit, setrlimit};
 

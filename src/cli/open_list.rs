@@ -27,8 +27,8 @@ use super::{
 use crate::{
     exit::print_stderr,
     waitlist::{
-        BackupItem, DatabaseUrl, ListKey, Outage, PostgresOpenError, PostgresWaitlist,
-        SledOpenError, SledWaitlist, Waitlist, exit_on_store_panic,
+        BackupItem, DatabaseUrl, ListKey, Outage, PostgresWaitlist, SledOpenError, SledWaitlist,
+        Waitlist, exit_on_store_panic,
     },
 };
 
@@ -122,7 +122,7 @@ impl StoreLocation {
         let open = || -> Result<ServedList, OpenListError> {
             Ok(match self {
                 Self::Directory(data) => ServedList {
-                    list: Arc::new(SledWaitlist::open_interruptible(must_stop, data)?),
+                    list: Arc::new(SledWaitlist::open(data)?),
                     outage: None,
                 },
                 Self::Database(url) => {
@@ -250,9 +250,9 @@ impl StoreLocation {
                     "waiting up to {seconds} s for {holder} to release {self}"
                 ))
             }
-            OpenListError::Postgres(
-                PostgresOpenError::Unreachable { .. } | PostgresOpenError::Unavailable { .. },
-            ) => Some(format!("{error}; retrying for up to {seconds} s")),
+            OpenListError::Postgres(database) if database.may_pass() => {
+                Some(format!("{error}; retrying for up to {seconds} s"))
+            }
             _ => None,
         }
     }
@@ -304,7 +304,7 @@ fn open_database(
         false => PostgresWaitlist::open(url, runtime.handle()),
     };
     match opened {
-        Err(PostgresOpenError::NoList { .. }) => Ok(None),
+        Err(error) if error.is_no_list() => Ok(None),
         opened => Ok(Some(WaitlistHandle::new(location, opened?, runtime))),
     }
 }

@@ -7,14 +7,10 @@ use std::{io, path::Path};
 use anyhow::{Context, bail};
 
 use super::{
-    control::ControlClient, open_list_error::OpenListError, server_socket::ServerSocket,
-    store_location::StoreLocation, terminal::output::print_to_stdout,
+    control::ControlClient, server_socket::ServerSocket, store_location::StoreLocation,
+    terminal::output::print_to_stdout,
 };
-use crate::{
-    config::Config,
-    server::ConfirmationSender,
-    waitlist::{PostgresOpenError, SledWaitlist},
-};
+use crate::{config::Config, server::ConfirmationSender, waitlist::SledWaitlist};
 
 /// Checks the list and the address, in the order of a start. Prints what it used.
 ///
@@ -61,7 +57,6 @@ pub(super) fn run(
 const FOUND: &str = "found";
 const SERVED: &str = "in use by a running server";
 const MISSING: &str = "no list yet; `landing serve` creates it";
-const OUTDATED: &str = "in an older format; `landing serve` updates it";
 
 /// Looks for a list in a directory. Returns what to print.
 fn find_list(data: &Path) -> io::Result<&'static str> {
@@ -77,12 +72,10 @@ fn find_list(data: &Path) -> io::Result<&'static str> {
 /// Connects to a database, looks for the list, and checks the privileges of the user in the URL.
 /// Returns what to print.
 fn check_database(store: &StoreLocation) -> anyhow::Result<&'static str> {
-    let state = match store.open_existing() {
-        Ok(Some(_)) => Ok(FOUND),
-        Ok(None) => Ok(MISSING),
-        Err(OpenListError::Postgres(PostgresOpenError::OlderFormat { .. })) => Ok(OUTDATED),
-        Err(error) => Err(error).context("cannot use the waitlist"),
-    }?;
+    let state = match store.open_existing().context("cannot use the waitlist")? {
+        Some(_) => FOUND,
+        None => MISSING,
+    };
     if !store.has_privileges()? {
         bail!(
             "the user of {store} may not read and change all tables whose names begin with waitlist_, or create them; \

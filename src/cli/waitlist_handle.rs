@@ -147,11 +147,8 @@ impl WaitlistHandle {
         self.run_through_a_restart(|| self.list.is_suppressed(email))
     }
 
-    pub(super) fn compact(
-        &self,
-        report_copied: &mut (dyn FnMut(u64) + Send),
-    ) -> ListResult<Compaction> {
-        self.list.compact(report_copied).map_err(self.locate())
+    pub(super) fn compact(&self) -> ListResult<Compaction> {
+        self.call(|list| list.compact())
     }
 
     pub(super) fn entries(&self, selection: Selection) -> ListResult<SelectedEntries> {

@@ -23,7 +23,7 @@ use serde::Deserialize;
 
 use crate::{
     copy::{self, islands},
-    wire::{FormState, FormStep},
+    wire::{FormState, FormStep, SignUpBody},
 };
 
 /// The owner's configuration of the page.
@@ -227,7 +227,7 @@ pub fn empty_form() -> FormState {
 pub fn code_form(email: &str) -> FormState {
     FormState {
         step: FormStep::Code,
-        email: email.into(),
+        sign_up: SignUpBody::with_email(email),
         lead: copy::fill_email(islands::CODE_SENT, email),
         message: islands::CODE_HINT.into(),
         ..FormState::default()

@@ -87,7 +87,8 @@ impl Drop for AccessLogEntry {
     }
 }
 
-/// Logged if the client closes the connection before the response is ready. nginx uses the same status.
+/// Logged if the client closes the connection before the response is ready, or is too slow while places are scarce. nginx uses
+/// the same status.
 const CLIENT_CLOSED_REQUEST: u16 = 499;
 
 /// Logged for files and for unknown paths.

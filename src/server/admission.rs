@@ -1,6 +1,6 @@
 //! Who may attempt something: the cross-site check, and the rate limit.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use axum::{
     extract::ConnectInfo,
@@ -34,6 +34,11 @@ impl Admission {
         }
     }
 
+    /// Returns whether an address is that of a trusted proxy.
+    pub(super) fn is_trusted_proxy(&self, address: IpAddr) -> bool {
+        self.proxies.contains(address)
+    }
+
     /// Checks whether a client may attempt something, and returns it. Runs before the body is read.
     ///
     /// # Errors
@@ -63,7 +68,7 @@ impl Admission {
             .get::<ConnectInfo<SocketAddr>>()
             .ok_or_else(|| RequestError::Internal("a request has no peer address".into()))?;
         let has_header = |name: &str| request.headers.contains_key(name);
-        if !self.proxies.contains(peer.ip())
+        if !self.is_trusted_proxy(peer.ip())
             && (has_header("x-forwarded-for") || has_header("forwarded"))
             && self.untrusted_proxy_warning.try_acquire()
         {

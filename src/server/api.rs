@@ -1,20 +1,30 @@
-//! The routes under `/api`: checks a request, then calls the server function of its path.
+//! The routes under `/api`: each checks a request, and runs its server function with what it sends.
+//!
+//! `leptos_axum::handle_server_fns_with_context` does not serve this API. It redirects a client that accepts HTML to the
+//! `Referer`, responds to arguments that it cannot parse with 500, and has no place between the head of a request and its body
+//! for the rate limit.
 
 use std::sync::Arc;
 
 use axum::{
+    Json,
     extract::{FromRef, Request, State},
-    http::{Method, header},
-    response::Response,
+    http::StatusCode,
+    response::{IntoResponse, Response},
 };
-use leptos::server_fn::{axum::get_server_fn_service, error::SERVER_FN_ERROR_HEADER};
+use leptos::{
+    prelude::{Owner, provide_context},
+    reactive::computed::ScopedFuture,
+    server_fn::ServerFn,
+};
+use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
     AppState, RequestError,
     admission::Admission,
     body,
-    call::FunctionCall,
     error::with_no_store,
+    functions::{Confirm, Count, Join},
     people::{People, Visitor},
     preconditions::Preconditions,
     rate_limit::LimitedAction,
@@ -41,11 +51,12 @@ impl FromRef<AppState> for Api {
 }
 
 /// `POST /api/waitlist`
-pub(super) async fn sign_up(
+pub(super) async fn join(
     State(api): State<Api>,
     request: Request,
 ) -> Result<Response, RequestError> {
-    call_server_function(api, Some(LimitedAction::SignUp), request).await
+    let (visitor, function) = api.read::<Join>(LimitedAction::SignUp, request).await?;
+    api.run(StatusCode::CREATED, function, Some(visitor)).await
 }
 
 /// `POST /api/waitlist/confirm`
@@ -53,57 +64,53 @@ pub(super) async fn confirm(
     State(api): State<Api>,
     request: Request,
 ) -> Result<Response, RequestError> {
-    call_server_function(api, Some(LimitedAction::Code), request).await
+    let (visitor, function) = api.read::<Confirm>(LimitedAction::Code, request).await?;
+    api.run(StatusCode::OK, function, Some(visitor)).await
 }
 
 /// `GET /api/waitlist/count`
-pub(super) async fn count(
-    State(api): State<Api>,
-    request: Request,
-) -> Result<Response, RequestError> {
-    call_server_function(api, None, request).await
+pub(super) async fn count(State(api): State<Api>) -> Result<Response, RequestError> {
+    api.run(StatusCode::OK, Count {}, None).await
 }
 
-/// Calls the server function at the request's path.
-async fn call_server_function(
-    api: Api,
-    action: Option<LimitedAction>,
-    request: Request,
-) -> Result<Response, RequestError> {
-    let (mut parts, mut content) = request.into_parts();
-    let mut visitor = None;
-    if let Some(action) = action {
-        let client = api.admission.admit(action, &parts)?;
+impl Api {
+    /// Checks whether a client may attempt something, and reads the arguments of the server function.
+    async fn read<F: DeserializeOwned>(
+        &self,
+        action: LimitedAction,
+        request: Request,
+    ) -> Result<(Visitor, F), RequestError> {
+        let (parts, body) = request.into_parts();
+        let client = self.admission.admit(action, &parts)?;
         if !body::is_json(&parts.headers) {
             return Err(RequestError::NotJson);
         }
         Preconditions::of(&parts.headers).check(None)?;
-        let source =
-            SourceParameter::from_referer(&api.admission, &parts).map(|it| it.source().clone());
-        visitor = Some(Visitor { client, source });
-        content = body::read_object(&api.shutdown, content).await?.into();
-    } else {
-        // A GET or a HEAD. The server function has only GET; for HEAD, axum omits the body.
-        parts.method = Method::GET;
+        let source = SourceParameter::from_referer(&self.admission, &parts);
+        let source = source.map(|it| it.source().clone());
+        let function = body::read_json(&self.shutdown, body).await?;
+        Ok((Visitor { client, source }, function))
     }
-    // The functions take no query. leptos would parse one that a campaign link or a proxy added.
-    parts.uri = parts.uri.path().parse().unwrap_or_default();
-    // With these two headers, leptos would redirect as for a form. The site's form posts to `/` instead.
-    parts.headers.remove(header::ACCEPT);
-    parts.headers.remove(header::REFERER);
 
-    let service = get_server_fn_service(parts.uri.path(), parts.method.clone());
-    let Some(mut service) = service else {
-        return Err(RequestError::NotFound);
-    };
-    let call = FunctionCall::new(api.people, visitor);
-    let request = Request::from_parts(parts, content);
-    let (mut response, changes) = call.run(service.run(request)).await;
-    response.headers_mut().remove(SERVER_FN_ERROR_HEADER);
-    if let Some(status) = changes.status {
-        *response.status_mut() = status;
+    /// Runs a server function, and responds with this status and its result.
+    async fn run<F>(
+        self,
+        status: StatusCode,
+        function: F,
+        visitor: Option<Visitor>,
+    ) -> Result<Response, RequestError>
+    where
+        F: ServerFn<Output: Serialize, Error = RequestError>,
+    {
+        let owner = Owner::new();
+        let run = owner.with(|| {
+            provide_context(self.people);
+            visitor.map(provide_context);
+            ScopedFuture::new(function.run_body())
+        });
+        let response = (status, Json(run.await?)).into_response();
+        Ok(with_no_store(response, None))
     }
-    Ok(with_no_store(response, changes.retry_after))
 }
 
 /// Handles unknown paths under `/api`.

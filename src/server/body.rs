@@ -15,7 +15,6 @@ use tokio::time::sleep;
 
 use super::{
     RequestError,
-    evicted::Evicted,
     limits::{BODY_MAX_BYTES, BODY_READ_TIMEOUT},
     shutdown::Shutdown,
 };
@@ -24,8 +23,8 @@ use super::{
 ///
 /// # Errors
 /// [`RequestError::BodyTooLarge`] above [`BODY_MAX_BYTES`], [`RequestError::Timeout`] after
-/// [`BODY_READ_TIMEOUT`] or a moment after a shutdown has started, [`RequestError::Overloaded`] if the connection must
-/// make room for others, and [`RequestError::MalformedBody`] if the client closes it.
+/// [`BODY_READ_TIMEOUT`] or a moment after a shutdown has started, and [`RequestError::MalformedBody`] if the client closes the
+/// connection.
 pub(super) async fn read(shutdown: &Shutdown, body: Body) -> Result<Bytes, RequestError> {
     if body.size_hint().lower() > BODY_MAX_BYTES as u64 {
         return Err(RequestError::BodyTooLarge);
@@ -43,19 +42,20 @@ pub(super) async fn read(shutdown: &Shutdown, body: Body) -> Result<Bytes, Reque
             .is_some_and(|source| source.is::<LengthLimitError>());
         if is_too_large {
             RequestError::BodyTooLarge
-        } else if Evicted::caused(&error) {
-            RequestError::Overloaded
         } else {
             RequestError::MalformedBody("the body is incomplete".into())
         }
     })
 }
 
-/// Reads the JSON object of a call of the API, without parsing it.
+/// Reads a JSON object.
 ///
 /// # Errors
 /// [`RequestError::MalformedBody`], and the errors of [`read`].
-pub(super) async fn read_object(shutdown: &Shutdown, body: Body) -> Result<Bytes, RequestError> {
+pub(super) async fn read_json<T: DeserializeOwned>(
+    shutdown: &Shutdown,
+    body: Body,
+) -> Result<T, RequestError> {
     let bytes = read(shutdown, body).await?;
     // serde would accept an array with one string as a struct with one string field.
     if bytes.trim_ascii_start().starts_with(b"[") {
@@ -63,7 +63,7 @@ pub(super) async fn read_object(shutdown: &Shutdown, body: Body) -> Result<Bytes
             "expected an object, found an array".into(),
         ));
     }
-    Ok(bytes)
+    serde_json::from_slice(&bytes).map_err(|error| RequestError::MalformedBody(error.to_string()))
 }
 
 /// Reads a form.

@@ -13,11 +13,8 @@ use leptos::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{
-    call,
-    limits::{
-        BODY_MAX_BYTES, HEADER_FIELDS_MAX, HEADERS_MAX_BYTES, RETRY_AFTER_SECONDS, URL_MAX_BYTES,
-    },
+use super::limits::{
+    BODY_MAX_BYTES, HEADER_FIELDS_MAX, HEADERS_MAX_BYTES, RETRY_AFTER_SECONDS, URL_MAX_BYTES,
 };
 use crate::{
     copy,
@@ -196,7 +193,6 @@ impl From<ErrorBody> for RequestError {
     }
 }
 
-/// For responses that no server function creates.
 impl IntoResponse for RequestError {
     fn into_response(self) -> Response {
         self.log();
@@ -216,24 +212,11 @@ pub(super) fn with_no_store(mut response: Response, retry_after: Option<u64>) ->
     response
 }
 
-/// For server functions. leptos would respond to every error with 500, so the status is passed on through
-/// [`call`]. That also covers a body that leptos could not parse.
+/// Required by leptos. [`super::api`] responds to errors, so neither an error of server_fn nor its encoding reaches a client.
 impl FromServerFnError for RequestError {
     type Encoder = JsonEncoding;
 
     fn from_server_fn_error(error: ServerFnErrorErr) -> Self {
-        match error {
-            ServerFnErrorErr::Args(reason)
-            | ServerFnErrorErr::Deserialization(reason)
-            | ServerFnErrorErr::MissingArg(reason) => Self::MalformedBody(reason),
-            other => Self::Internal(other.to_string()),
-        }
-    }
-
-    fn ser(&self) -> axum::body::Bytes {
-        self.log();
-        call::set_status(self.status());
-        call::set_retry_after(self.retry_after());
-        serde_json::to_vec(self).unwrap_or_default().into()
+        Self::Internal(error.to_string())
     }
 }

@@ -26,7 +26,7 @@ use crate::{
     copy::{self, islands},
     page::{code_form, empty_form},
     waitlist::{Email, InvalidEmail},
-    wire::{FormOutcome, FormState, FormStep},
+    wire::{FormOutcome, FormState, FormStep, SignUpBody},
 };
 
 /// What a page with a form needs: that of a sign-up, of a code, or of a link.
@@ -56,8 +56,8 @@ pub(super) async fn sign_up_by_form(State(forms): State<Forms>, request: Request
     let FormFailure { error, typed } = match process_form(&forms, request).await {
         // The form for the code needs the address, which must not be in a URL. So there is no redirect, and a browser that
         // reloads the page sends the sign-up again. Then it gets the same page.
-        Ok(FormSuccess { email, .. }) if forms.pages.confirms => {
-            let page = render_with_form(forms.pages.current(), code_form(&email));
+        Ok(FormSuccess { sign_up, .. }) if forms.pages.confirms => {
+            let page = render_with_form(forms.pages.current(), code_form(&sign_up.email));
             return with_no_store(page.respond(StatusCode::OK, &headers), None);
         }
         Ok(FormSuccess { parameter, .. }) => {
@@ -71,9 +71,9 @@ pub(super) async fn sign_up_by_form(State(forms): State<Forms>, request: Request
     // Rejections by the rate limit are the most frequent, so their page is rendered in advance.
     let response = if matches!(error, RequestError::RateLimited(_)) {
         let cache = &forms.pages.cache;
-        cache.respond_with_failure(FormStep::Email, &typed, status, &headers)
+        cache.respond_with_failure(FormStep::Email, &typed.email, status, &headers)
     } else {
-        let form = form_after(&error, &typed, forms.pages.confirms);
+        let form = form_after(&error, typed, forms.pages.confirms);
         render_with_form(forms.pages.current(), form).respond(status, &headers)
     };
     with_no_store(response, retry_after)
@@ -88,8 +88,7 @@ fn joined_url(parameter: Option<&SourceParameter>) -> String {
 
 /// A form that was accepted.
 struct FormSuccess {
-    /// The address, as typed.
-    email: String,
+    sign_up: SignUpBody,
     /// The source parameter of the page with the form.
     parameter: Option<SourceParameter>,
 }
@@ -97,8 +96,8 @@ struct FormSuccess {
 /// Why a form was rejected.
 struct FormFailure {
     error: RequestError,
-    /// The content of the address field; empty if the form could not be read.
-    typed: String,
+    /// The content of the fields; empty if the form could not be read.
+    typed: SignUpBody,
 }
 
 /// Reads the form and signs its sender up.
@@ -114,21 +113,22 @@ async fn process_form(forms: &Forms, request: Request) -> Result<FormSuccess, Fo
         Ok(client) => client,
         Err(error) => {
             let typed = read_arrived_form::<SignUpForm>(parts, body).await;
-            let typed = typed.map(|form| form.email).unwrap_or_default();
+            let typed = typed.and_then(|form| form.sign_up).unwrap_or_default();
             return Err(FormFailure { error, typed });
         }
     };
     let parameter = SourceParameter::from_referer(&forms.admission, &parts);
     let form = read_form::<SignUpForm>(&forms.shutdown, parts, body).await;
-    let SignUpForm { email, topic } = form.map_err(|error| FormFailure {
+    let SignUpForm { sign_up, topic } = form.map_err(|error| FormFailure {
         error,
-        typed: String::new(),
+        typed: SignUpBody::default(),
     })?;
+    let sign_up = sign_up.unwrap_or_default();
     let signed_up = if topic.is_empty() {
         let source = parameter.as_ref().map(|it| it.source().clone());
         match forms
             .people
-            .sign_up(&email, Visitor { client, source })
+            .sign_up(&sign_up, Visitor { client, source })
             .await
         {
             Ok(SignUp {
@@ -140,14 +140,14 @@ async fn process_form(forms: &Forms, request: Request) -> Result<FormSuccess, Fo
     } else {
         // Only the log says that nothing was stored: a bot must not learn that it was recognised.
         tracing::info!("ignored a sign-up by a bot: it filled in the hidden field `topic`");
-        let parsed = Email::parse(&email).map(drop);
+        let parsed = Email::parse(&sign_up.email).map(drop);
         parsed.map_err(RequestError::InvalidEmail)
     };
     match signed_up {
-        Ok(()) => Ok(FormSuccess { email, parameter }),
+        Ok(()) => Ok(FormSuccess { sign_up, parameter }),
         Err(error) => Err(FormFailure {
             error,
-            typed: email,
+            typed: sign_up,
         }),
     }
 }
@@ -155,16 +155,17 @@ async fn process_form(forms: &Forms, request: Request) -> Result<FormSuccess, Fo
 /// The fields of the form, as browsers send them.
 #[derive(Deserialize)]
 struct SignUpForm {
-    #[serde(default)]
-    email: String,
+    /// `None` if a field is missing. The API has an error for that; a visitor is asked for the address.
+    #[serde(flatten)]
+    sign_up: Option<SignUpBody>,
     /// The honeypot (`islands/waitlist-form`). People can neither see nor focus it; bots fill in every field.
     /// The response to a bot looks like a success.
     #[serde(default)]
     topic: String,
 }
 
-/// Returns the form after an error (spec §8). The address stays in the field for correction.
-fn form_after(error: &RequestError, email: &str, confirms: bool) -> FormState {
+/// Returns the form after an error (spec §8). What was typed stays in the fields for correction.
+fn form_after(error: &RequestError, typed: SignUpBody, confirms: bool) -> FormState {
     let (outcome, message) = match error {
         RequestError::AlreadyListed => (FormOutcome::Failed, islands::ALREADY_LISTED),
         RequestError::InvalidEmail(InvalidEmail::Empty) => {
@@ -178,11 +179,11 @@ fn form_after(error: &RequestError, email: &str, confirms: bool) -> FormState {
     let form = match error {
         // Joining again sends another code.
         RequestError::AlreadyListed if confirms => FormState {
-            lead: copy::fill_email(islands::CODE_ASKED, email),
-            ..code_form(email)
+            lead: copy::fill_email(islands::CODE_ASKED, &typed.email),
+            ..code_form(&typed.email)
         },
         _ => FormState {
-            email: email.into(),
+            sign_up: typed,
             ..empty_form()
         },
     };

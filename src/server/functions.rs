@@ -1,6 +1,8 @@
-//! The server functions of `/api/waitlist` (spec §7).
+//! The server functions of `/api/waitlist` (spec §7). [`super::api`] calls them, with the [`People`] of the list as context,
+//! and the [`Visitor`] of a `POST`.
 
-use axum::http::StatusCode;
+use std::sync::Arc;
+
 use leptos::{
     prelude::*,
     server_fn::codec::{GetUrl, Json},
@@ -8,39 +10,37 @@ use leptos::{
 
 use super::{
     RequestError,
-    call::{current_people, current_visitor, set_status},
     code_form::confirm_by_code,
-    people::SignUp,
+    people::{People, SignUp, Visitor},
 };
-use crate::wire;
+use crate::wire::{ConfirmedBody, CountBody, SignUpBody};
 
 /// `GET /api/waitlist/count`: returns the number of people on the list.
 #[server(prefix = "/api", endpoint = "waitlist/count", input = GetUrl, output = Json)]
-pub(crate) async fn count() -> Result<wire::CountBody, RequestError> {
-    Ok(wire::CountBody {
-        count: current_people().list.count(),
+pub(crate) async fn count() -> Result<CountBody, RequestError> {
+    let people = expect_context::<Arc<People>>();
+    Ok(CountBody {
+        count: people.list.count(),
     })
 }
 
 /// `POST /api/waitlist`: adds an address to the list.
 ///
 /// # Errors
-/// [`RequestError::AlreadyListed`], and those of a [sign-up](super::people::People::sign_up).
+/// [`RequestError::AlreadyListed`], and those of a [sign-up](People::sign_up).
 #[server(prefix = "/api", endpoint = "waitlist", input = Json, output = Json)]
 pub(crate) async fn join(
-    /// The address, as typed.
-    email: String,
-) -> Result<wire::SignUpBody, RequestError> {
-    let visitor = current_visitor();
-    let visitor = visitor.ok_or_else(|| RequestError::Internal("nobody was checked".into()))?;
-    let SignUp { email, is_new, .. } = current_people().sign_up(&email, visitor).await?;
+    /// What the form sends.
+    #[server(flatten)]
+    body: SignUpBody,
+) -> Result<SignUpBody, RequestError> {
+    let people = expect_context::<Arc<People>>();
+    let visitor = expect_context::<Visitor>();
+    let SignUp { email, is_new, .. } = people.sign_up(&body, visitor).await?;
     if !is_new {
         return Err(RequestError::AlreadyListed);
     }
-    set_status(StatusCode::CREATED);
-    Ok(wire::SignUpBody {
-        email: email.as_typed().to_owned(),
-    })
+    Ok(SignUpBody::with_email(email.as_typed()))
 }
 
 /// `POST /api/waitlist/confirm`: confirms an address by the code that was sent to it.
@@ -53,7 +53,8 @@ pub(crate) async fn confirm(
     email: String,
     /// The code, as typed.
     code: String,
-) -> Result<wire::ConfirmedBody, RequestError> {
-    confirm_by_code(&current_people(), &email, &code).await?;
-    Ok(wire::ConfirmedBody { confirmed: true })
+) -> Result<ConfirmedBody, RequestError> {
+    let people = expect_context::<Arc<People>>();
+    confirm_by_code(&people, &email, &code).await?;
+    Ok(ConfirmedBody { confirmed: true })
 }

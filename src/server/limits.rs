@@ -30,22 +30,18 @@ pub(super) const LIST_COMMAS_MAX: usize = 256;
 
 /// The timeouts of a connection.
 #[derive(Clone, Copy, Debug)]
-pub struct Timeouts {
+pub(super) struct Timeouts {
     /// For the headers of an HTTP/1 request to arrive. Also closes a keep-alive connection without a further
     /// request. (Apache's defaults are 20 and 5 seconds.)
-    pub header_read: Duration,
+    pub(super) header_read: Duration,
     /// For a connection without any traffic. Longer than any response takes.
-    pub idle: Duration,
-    /// The age at which a connection is closed gracefully, even if it is in use. Otherwise a client that sends or
-    /// reads a byte now and then could keep it open forever.
-    pub max_age: Duration,
+    pub(super) idle: Duration,
 }
 
 /// The timeouts of clients that are not trusted proxies.
-pub const CLIENT_TIMEOUTS: Timeouts = Timeouts {
+pub(super) const CLIENT_TIMEOUTS: Timeouts = Timeouts {
     header_read: Duration::from_secs(15),
     idle: Duration::from_secs(30),
-    max_age: Duration::from_secs(2 * 60),
 };
 
 /// The timeouts of trusted proxies: longer than a proxy keeps an idle connection (nginx and AWS's load balancers
@@ -54,7 +50,6 @@ pub const CLIENT_TIMEOUTS: Timeouts = Timeouts {
 pub(super) const PROXY_TIMEOUTS: Timeouts = Timeouts {
     header_read: Duration::from_secs(15 * 60),
     idle: Duration::from_secs(15 * 60),
-    max_age: Duration::from_secs(24 * 60 * 60),
 };
 
 /// How long the open requests of a connection may take once it is being closed.
@@ -89,19 +84,9 @@ pub(super) const EVICTION_AGE_MIN: Duration = Duration::from_secs(1);
 /// Minimum interval between two searches for connections to close. A search among 4,096 takes about 0.2 ms.
 pub(super) const MAKE_ROOM_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Pause between two looks at whether the clients of waiting connections are within their share by now. A look at thousands
-/// takes a fraction of a millisecond.
-pub(super) const PROMOTE_INTERVAL: Duration = Duration::from_millis(100);
-
-/// Maximum number of slow connections that one search closes: 800 a second. Closing thousands at once, each with a response,
-/// kept the processors busy for 20 ms, in which visitors waited.
-pub(super) const SLOW_EVICTION_BATCH: usize = 8;
-
-/// Maximum number of idle connections that one search closes: 6,400 a second. They get no response, so closing them is cheap.
-/// Browsers open up to six at a time, and more if idle ones are closed between two requests of a visit. With batches of 256
-/// idle and 16 slow ones, a crowd with an attacker among it came back in bursts: in three runs of `make bench NAME=siege`
-/// each, the p99 of another visitor was 5.5 to 6.0 ms instead of 3.9 to 5.3 ms.
-pub(super) const IDLE_EVICTION_BATCH: usize = 64;
+/// Maximum number of connections that one search closes: 6,400 a second. Browsers open up to six at a time, and more if idle
+/// ones are closed between two requests of a visit.
+pub(super) const EVICTION_BATCH: usize = 64;
 
 /// Maximum number of concurrent requests per HTTP/2 connection: the minimum that RFC 9113 (6.5.2) recommends. A
 /// client that reads no responses keeps all its requests in memory, with their headers and trailers. So only

@@ -14,7 +14,7 @@
 //! |---|---|
 //! | `pages` | `GET /`, the files of the site, the text files, and the not-found page |
 //! | `form` | `POST /`: the sign-up form without JavaScript |
-//! | `api` | `/api/*`: the checks before a server function runs |
+//! | `api` | `/api/*`: checks a request, and runs its server function |
 //! | `functions` | the server functions: `POST /api/waitlist`, `POST /api/waitlist/confirm`, `GET /api/waitlist/count` |
 //! | `code_form` | `/confirm`: the code that confirms an address, without JavaScript |
 //! | `person_links` | `/confirm/{token}` and `/unsubscribe/{token}`: the links in messages |
@@ -38,7 +38,6 @@
 //! | `rate_limit` | the number of sign-ups and of codes per client |
 //! | `client` | the client of a request, also behind trusted proxies |
 //! | `error` | every error: its status, public message, `Retry-After` and log line |
-//! | `call` | what a server function shares with its caller |
 //! | `shutdown` | whether the server shuts down |
 //! | `limits` | every size, number and timeout that the owner cannot configure |
 //! | `resource` | responses from memory: encodings, `ETag`, `Cache-Control` |
@@ -54,13 +53,11 @@ mod admission;
 mod api;
 mod assets;
 mod body;
-mod call;
 mod client;
 mod code_form;
 mod confirmation;
 mod connections;
 mod error;
-mod evicted;
 mod form;
 mod functions;
 mod health;
@@ -97,11 +94,9 @@ pub use confirmation::{
 };
 pub use connections::{bind, listen, take_address};
 pub use error::RequestError;
-pub use limits::{CLIENT_TIMEOUTS, Timeouts};
 pub use router::router;
 
 use admission::Admission;
-use connections::ConnectionSettings;
 use health::ReadinessCheck;
 use pages::Pages;
 use people::People;
@@ -119,7 +114,8 @@ pub struct AppState {
     admission: Arc<Admission>,
     readiness: Arc<ReadinessCheck>,
     response_headers: Arc<ResponseHeaders>,
-    connections: Arc<ConnectionSettings>,
+    max_connections: usize,
+    http2_warning: Arc<WarningThrottle>,
     shutdown: Arc<Shutdown>,
 }
 
@@ -157,23 +153,10 @@ impl AppState {
             pages: Arc::new(pages),
             readiness: Arc::new(ReadinessCheck::new(Arc::clone(&list))),
             people: Arc::new(People::new(list, sender)),
-            connections: Arc::new(ConnectionSettings {
-                proxies: TrustedProxies::from_config(config),
-                client_timeouts: CLIENT_TIMEOUTS,
-                max_connections: config.max_connections as usize,
-                http2_warning: WarningThrottle::default(),
-            }),
+            max_connections: config.max_connections as usize,
+            http2_warning: Arc::default(),
             shutdown: Arc::new(Shutdown::new(Duration::from_secs(config.shutdown_grace))),
         }
-    }
-
-    /// Replaces [`CLIENT_TIMEOUTS`], before the state is shared.
-    #[must_use]
-    pub fn with_client_timeouts(mut self, timeouts: Timeouts) -> Self {
-        if let Some(settings) = Arc::get_mut(&mut self.connections) {
-            settings.client_timeouts = timeouts;
-        }
-        self
     }
 }
 

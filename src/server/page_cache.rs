@@ -15,7 +15,7 @@ use crate::{
     copy::islands,
     page::{Page, code_form, document, empty_form},
     waitlist::Email,
-    wire::{FormOutcome, FormState, FormStep},
+    wire::{FormOutcome, FormState, FormStep, SignUpBody},
 };
 
 /// The parameter of the page that a successful sign-up without JavaScript redirects to.
@@ -122,7 +122,7 @@ impl CachedLanding {
             )
         };
         let email_form = FormState {
-            email: ADDRESS_PLACEHOLDER.into(),
+            sign_up: SignUpBody::with_email(ADDRESS_PLACEHOLDER),
             ..empty_form()
         };
         let failed_parts = [

@@ -8,7 +8,10 @@ use super::{
     list_key::ListKeyCache,
     store_deadline::within_deadline,
 };
-use crate::waitlist::{Email, JoinOutcome, Source, StoreError, Waitlist, WaitlistEntry};
+use crate::{
+    waitlist::{Email, JoinOutcome, Source, StoreError, Waitlist, WaitlistEntry},
+    wire::SignUpBody,
+};
 
 /// The list, and what the server does with the people on it.
 pub(super) struct People {
@@ -55,10 +58,10 @@ impl People {
     /// [`RequestError::InvalidEmail`], and [`RequestError::Unavailable`] if the store fails.
     pub(super) async fn sign_up(
         &self,
-        typed: &str,
+        body: &SignUpBody,
         Visitor { client, source }: Visitor,
     ) -> Result<SignUp, RequestError> {
-        let email = Email::parse(typed).map_err(RequestError::InvalidEmail)?;
+        let email = Email::parse(&body.email).map_err(RequestError::InvalidEmail)?;
         let now = SystemTime::now();
         let entry = WaitlistEntry {
             source,

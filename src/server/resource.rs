@@ -19,7 +19,7 @@ pub(super) const HTML_CONTENT_TYPE: HeaderValue =
     HeaderValue::from_static("text/html; charset=utf-8");
 
 /// `Cache-Control` of files whose name contains a hash of their content: cached for a year.
-pub(super) const IMMUTABLE: &str = "public, max-age=31536000, immutable";
+pub(super) const IMMUTABLE: &str = "max-age=31536000, immutable";
 /// `Cache-Control` of everything else: cached, but revalidated for each use.
 pub(super) const REVALIDATE: &str = "no-cache";
 /// `Cache-Control` of the not-found page, because the path may exist a moment later, after a deployment; and of pages that

@@ -5,7 +5,13 @@ use axum::{
     routing::{any, get, post},
 };
 
-use super::{AppState, api, code_form, form, health, middleware, pages, person_links};
+use leptos::server_fn::ServerFn;
+
+use super::{
+    AppState, api, code_form, form,
+    functions::{Confirm, Count, Join},
+    health, middleware, pages, person_links,
+};
 
 /// Returns the router, with the middleware around it.
 pub fn router(state: AppState) -> Router {
@@ -16,7 +22,7 @@ pub fn router(state: AppState) -> Router {
                 "/confirm",
                 get(code_form::to_form).post(code_form::confirm_by_form),
             )
-            .route("/api/waitlist/confirm", post(api::confirm));
+            .route(Confirm::PATH, post(api::confirm));
     }
     router
         .route("/", get(pages::landing).post(form::sign_up_by_form))
@@ -33,8 +39,8 @@ pub fn router(state: AppState) -> Router {
         )
         .route(health::HEALTHZ_PATH, get(health::healthz))
         .route(health::READYZ_PATH, get(health::readyz))
-        .route("/api/waitlist", post(api::sign_up))
-        .route("/api/waitlist/count", get(api::count))
+        .route(Join::PATH, post(api::join))
+        .route(Count::PATH, get(api::count))
         .route("/api", any(api::not_found))
         .route("/api/", any(api::not_found))
         .route("/api/{*path}", any(api::not_found))

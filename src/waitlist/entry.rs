@@ -1,10 +1,18 @@
-//! An entry of the list.
+//! An entry of the list, where it came from, and selecting and reading entries.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::{
+    fmt,
+    str::FromStr,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
 
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
-use super::{email::Email, source::Source};
+use super::{
+    email::{Email, EmailDomain},
+    error::StoreError,
+};
 
 /// One person on the list.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
@@ -77,4 +85,200 @@ pub fn unix_millis(time: SystemTime) -> u64 {
 pub fn from_unix_millis(millis: u64) -> SystemTime {
     let since = Duration::from_millis(millis);
     UNIX_EPOCH.checked_add(since).unwrap_or(UNIX_EPOCH)
+}
+
+/// Maximum length of a source, in bytes. A longer text is cut.
+const SOURCE_MAX_BYTES: usize = 64;
+
+/// Where a sign-up came from: a short label from a link of the owner, such as `hn` or `newsletter-3`. It has 1 to
+/// 64 characters of `a-z`, `0-9`, `.`, `_` and `-`.
+#[derive(Clone, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
+#[serde(try_from = "String")]
+pub struct Source(Box<str>);
+
+/// A text that cannot be a source.
+#[derive(Clone, Copy, Debug, Eq, Error, PartialEq)]
+#[error("a source has only letters (a-z), digits, dots, hyphens and underscores")]
+pub struct InvalidSource;
+
+impl Source {
+    /// Trims a text, converts it to lower case, joins its words with `-`, and truncates the result to 64 bytes.
+    ///
+    /// # Errors
+    /// [`InvalidSource`] if the text is empty or has other characters.
+    pub fn parse(text: &str) -> Result<Self, InvalidSource> {
+        let mut source = String::new();
+        for word in text.split_whitespace() {
+            if !source.is_empty() {
+                source.push('-');
+            }
+            source.push_str(word);
+        }
+        source.make_ascii_lowercase();
+        let is_valid = !source.is_empty() && source.bytes().all(is_source_byte);
+        if !is_valid {
+            return Err(InvalidSource);
+        }
+        // All characters are ASCII.
+        source.truncate(SOURCE_MAX_BYTES);
+        Ok(Self(source.into()))
+    }
+
+    /// Wraps a source that was parsed before it was stored.
+    pub(crate) fn from_stored(source: &str) -> Self {
+        Self(source.into())
+    }
+
+    /// Returns the source as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+fn is_source_byte(byte: u8) -> bool {
+    byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'.' | b'_' | b'-')
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl FromStr for Source {
+    type Err = InvalidSource;
+
+    fn from_str(text: &str) -> Result<Self, InvalidSource> {
+        Self::parse(text)
+    }
+}
+
+impl TryFrom<String> for Source {
+    type Error = InvalidSource;
+
+    fn try_from(text: String) -> Result<Self, InvalidSource> {
+        Self::parse(&text)
+    }
+}
+
+/// Selects entries of a list by time and address, and their order. Entries of the same time keep the order in which
+/// they arrived.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+pub struct Selection {
+    /// Only entries of this time or later.
+    pub since: Option<SystemTime>,
+    /// Only entries before this time.
+    pub until: Option<SystemTime>,
+    /// Only entries with these addresses.
+    pub addresses: AddressFilter,
+    /// Only entries with this source.
+    pub source: Option<Source>,
+    /// Only people who have confirmed their address, or only those who have not.
+    pub confirmed: Option<bool>,
+    /// Whether the newest entry comes first, instead of the oldest.
+    pub newest_first: bool,
+}
+
+impl Selection {
+    /// Returns whether this selects an entry.
+    pub fn selects(&self, entry: &WaitlistEntry) -> bool {
+        self.since.is_none_or(|since| entry.joined_at >= since)
+            && self.until.is_none_or(|until| entry.joined_at < until)
+            && self.addresses.matches(&entry.email)
+            && (self.source.is_none() || self.source == entry.source)
+            && self
+                .confirmed
+                .is_none_or(|confirmed| confirmed == entry.confirmed_at.is_some())
+    }
+
+    /// Returns whether this selects every entry.
+    pub fn is_everything(&self) -> bool {
+        let Self {
+            since,
+            until,
+            addresses,
+            source,
+            confirmed,
+            newest_first: _,
+        } = self;
+        since.is_none()
+            && until.is_none()
+            && *addresses == AddressFilter::Any
+            && source.is_none()
+            && confirmed.is_none()
+    }
+}
+
+/// Selects entries by address.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+pub enum AddressFilter {
+    /// Every address.
+    #[default]
+    Any,
+    /// All spellings of an address.
+    Address(Email),
+    /// The addresses at a domain, but not at its sub-domains.
+    Domain(EmailDomain),
+}
+
+impl AddressFilter {
+    /// Returns whether the filter selects an address.
+    pub fn matches(&self, email: &Email) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Address(address) => email.key() == address.key(),
+            Self::Domain(domain) => email
+                .key()
+                .rsplit_once('@')
+                .is_some_and(|(_, found)| found == domain.as_str()),
+        }
+    }
+}
+
+/// The selected entries of a list, as an iterator.
+pub struct EntryStream {
+    count: u64,
+    entries: Box<dyn Iterator<Item = Result<WaitlistEntry, StoreError>> + Send>,
+}
+
+impl EntryStream {
+    /// Wraps `count` selected entries.
+    pub fn new(
+        count: u64,
+        entries: impl Iterator<Item = Result<WaitlistEntry, StoreError>> + Send + 'static,
+    ) -> Self {
+        Self {
+            count,
+            entries: Box::new(entries),
+        }
+    }
+
+    /// Returns the number of selected entries.
+    ///
+    /// If all entries are selected, this is the count that the page shows. A database may have another number of
+    /// entries, after changes by other programs.
+    pub fn selected_count(&self) -> u64 {
+        self.count
+    }
+}
+
+impl Iterator for EntryStream {
+    type Item = Result<WaitlistEntry, StoreError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.entries.next()
+    }
+}
+
+/// Turns blocks of entries into single entries. A failed block becomes one error.
+pub fn flatten_blocks<B: IntoIterator, E>(
+    blocks: impl Iterator<Item = Result<B, E>>,
+) -> impl Iterator<Item = Result<B::Item, E>> {
+    blocks.flat_map(|block| {
+        let (entries, error) = match block {
+            Ok(entries) => (Some(entries), None),
+            Err(error) => (None, Some(Err(error))),
+        };
+        entries.into_iter().flatten().map(Ok).chain(error)
+    })
 }

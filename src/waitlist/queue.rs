@@ -5,6 +5,7 @@
 
 use std::{fmt, time::Duration};
 
+use futures_util::future::try_join_all;
 use tokio::{
     sync::{mpsc, oneshot},
     time::timeout,
@@ -63,6 +64,24 @@ impl<R: Send + 'static> Queue<R> {
         let sent = self.requests.send(request(reply)).await;
         sent.map_err(|_| StoreError::Stopped)?;
         await_reply(REPLY_TIMEOUT, response).await
+    }
+
+    /// Sends requests of the owner in this order, and waits for all replies.
+    pub(super) async fn enqueue_all<T>(
+        &self,
+        requests: impl Iterator<Item = impl FnOnce(ReplySender<T>) -> R>,
+    ) -> Result<Vec<T>, StoreError> {
+        let mut responses = Vec::new();
+        for request in requests {
+            let (reply, response) = oneshot::channel();
+            let sent = self.requests.send(request(reply)).await;
+            sent.map_err(|_| StoreError::Stopped)?;
+            responses.push(response);
+        }
+        let responses = timeout(REPLY_TIMEOUT, try_join_all(responses)).await;
+        let responses = responses.map_err(|_| StoreError::TimedOut)?;
+        let replies = responses.map_err(|_| StoreError::Stopped)?;
+        replies.into_iter().collect()
     }
 
     /// Sends a request, and waits for the reply, however long it takes. It blocks, so do not call it from a task.

@@ -1,17 +1,17 @@
-//! The interface of a store.
+//! The interface of a store, and the parts of a list as a backup has them.
 
-use std::{future::ready, time::SystemTime};
+use std::{error::Error, future::ready, io, time::SystemTime};
 
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 use tokio::sync::watch;
 
 use super::{
     email::Email,
-    entry::{Fact, WaitlistEntry},
-    entry_stream::{EntryStream, Selection},
+    entry::{EntryStream, Fact, Selection, WaitlistEntry},
     error::{StoreError, StoreFuture},
-    ledger::Ledger,
-    suppression::{ListKey, Suppressions},
+    ledger::{Delivery, Ledger, Message, MessageId},
+    suppression::{AddressHash, Departure, ListKey, Suppressions},
 };
 
 /// The outcome of a sign-up.
@@ -149,16 +149,12 @@ pub trait OwnerList: Ledger {
     /// Like [`Waitlist::join`].
     fn correct(&self, old: &Email, new: &Email) -> StoreFuture<'_, CorrectOutcome>;
 
-    /// Rewrites the store, so that its files no longer contain addresses that were erased or corrected. Sign-ups
-    /// continue. Reports the number of entries that are copied. It blocks on the disk, so call it from a thread that
-    /// may block.
+    /// Rewrites the store, so that its files no longer contain addresses that were erased or corrected. Sign-ups wait
+    /// meanwhile.
     ///
     /// # Errors
     /// [`StoreError`]. Then the store is as it was before, or its old files could not be removed.
-    fn compact(
-        &self,
-        report_copied: &mut (dyn FnMut(u64) + Send),
-    ) -> Result<Compaction, StoreError>;
+    fn compact(&self) -> StoreFuture<'_, Compaction>;
 
     /// Sets [`Waitlist::count`] to the number of entries, and returns the difference. A store that counts its
     /// entries each time it is opened has nothing to correct.
@@ -215,4 +211,49 @@ pub trait Waitlist: OwnerList {
 
     /// Subscribes to changes of [`count`](Self::count).
     fn watch_count(&self) -> watch::Receiver<u64>;
+}
+
+/// A part of a list, and a line of a backup. A backup has them in this order, except that the deliveries of each message
+/// follow it.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BackupItem {
+    /// An address that is suppressed.
+    Suppressed(AddressHash),
+    /// Somebody has left.
+    Departure(Departure),
+    /// A message to the people on the list.
+    Message(Message),
+    /// A delivery of the message with this id.
+    Delivery(MessageId, Delivery),
+    /// A person on the list.
+    Person(WaitlistEntry),
+}
+
+/// Why a list was not restored.
+#[derive(Debug, Error)]
+pub enum RestoreError {
+    /// The list has people, suppressed addresses, departures or messages.
+    #[error("nothing was restored: the list is not empty; choose a new place with --store")]
+    NotEmpty,
+    /// The backup cannot be read.
+    #[error("nothing was restored: {0}")]
+    Backup(io::Error),
+    /// The backup contradicts itself, although it can be read.
+    #[error("nothing was restored: line {line} of the backup: {reason}; report this")]
+    Contradiction {
+        /// The line.
+        line: u64,
+        /// The contradiction.
+        reason: &'static str,
+    },
+    /// The list cannot be opened or replaced.
+    #[error("nothing was restored: {0}")]
+    Open(Box<dyn Error + Send + Sync>),
+    /// The store has failed.
+    #[error("nothing was restored: {0}")]
+    Store(#[from] StoreError),
+    /// The connection to the database was lost during the commit.
+    #[error("{0}; everything or nothing was restored: see `landing count`")]
+    Uncertain(StoreError),
 }

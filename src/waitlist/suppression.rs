@@ -16,7 +16,7 @@ use ring::{
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::{email::Email, error::StoreError, source::Source};
+use super::{email::Email, entry::Source, error::StoreError};
 
 /// Size of a key, in bytes.
 const KEY_BYTES: usize = 32;

@@ -141,27 +141,23 @@ async fn hashed_files_are_immutable_and_others_are_revalidated() {
         (
             find("/islands/boot-[A-Z0-9]+\\.js"),
             "text/javascript; charset=utf-8",
-            "public, max-age=31536000, immutable",
+            "max-age=31536000, immutable",
         ),
         (
             find(HOST_WASM),
             "application/wasm",
-            "public, max-age=31536000, immutable",
+            "max-age=31536000, immutable",
         ),
-        (
-            find(FONT),
-            "font/woff2",
-            "public, max-age=31536000, immutable",
-        ),
+        (find(FONT), "font/woff2", "max-age=31536000, immutable"),
         (
             find(r"/favicon\.[0-9a-f]{8}\.svg"),
             "image/svg+xml; charset=utf-8",
-            "public, max-age=31536000, immutable",
+            "max-age=31536000, immutable",
         ),
         (
             find(r"/site\.[0-9a-f]{8}\.webmanifest"),
             "application/manifest+json",
-            "public, max-age=31536000, immutable",
+            "max-age=31536000, immutable",
         ),
         ("/favicon.svg", "image/svg+xml; charset=utf-8", "no-cache"),
         ("/site.webmanifest", "application/manifest+json", "no-cache"),

@@ -144,8 +144,8 @@ impl<J: Send + Sync + 'static, R: Send + Sync + 'static> OwnerList for StubStore
         immediate(Err(StoreError::Stopped))
     }
 
-    fn compact(&self, _: &mut (dyn FnMut(u64) + Send)) -> Result<Compaction, StoreError> {
-        Err(StoreError::Stopped)
+    fn compact(&self) -> StoreFuture<'_, Compaction> {
+        immediate(Err(StoreError::Stopped))
     }
 
     fn entries(&self, _: Selection) -> Result<EntryStream, StoreError> {

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use landing::{
-    server::{AppState, ConfirmationSender, Timeouts, bind, listen, serve},
+    server::{AppState, ConfirmationSender, bind, listen, serve},
     waitlist::{SledWaitlist, Waitlist},
 };
 use reqwest::{Client, RequestBuilder, Response, redirect::Policy};
@@ -71,14 +71,6 @@ impl TestSite {
             sender.with_sweep_interval(sweep_interval)
         });
         Self::serve_state(TempDir::new().expect("a temporary directory"), state.await).await
-    }
-
-    /// Starts a site with an empty list, and these timeouts of its clients.
-    pub(crate) async fn with_client_timeouts(timeouts: Timeouts) -> Self {
-        let directory = TempDir::new().expect("a temporary directory");
-        let list = SledWaitlist::open(&directory.path().join("data")).expect("a new list opens");
-        let state = app_state(Arc::new(list), &[UNLIMITED], |sender| sender);
-        Self::serve_state(directory, state.await.with_client_timeouts(timeouts)).await
     }
 
     async fn serve(directory: TempDir, list: Arc<dyn Waitlist>, options: &[&str]) -> Self {

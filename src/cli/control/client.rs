@@ -74,12 +74,12 @@ impl ControlClient {
     ) -> StoreFuture<'static, T> {
         let client = self.clone();
         Box::pin(async move {
-            let read = spawn_blocking(move || read(client.send(call, Some(REPLY_TIMEOUT))?));
+            let read = spawn_blocking(move || read(client.send(call)?));
             read.await.map_err(|_| StoreError::Stopped)?
         })
     }
 
-    fn send(&self, call: Call, reply_timeout: Option<Duration>) -> Reply<ReplyReader> {
+    fn send(&self, call: Call) -> Reply<ReplyReader> {
         let request = Request {
             protocol: PROTOCOL_VERSION,
             call,
@@ -88,7 +88,7 @@ impl ControlClient {
             let mut line = serde_json::to_vec(&request)?;
             line.push(b'\n');
             let mut stream = self.connect()?;
-            stream.set_read_timeout(reply_timeout)?;
+            stream.set_read_timeout(Some(REPLY_TIMEOUT))?;
             stream.set_write_timeout(Some(REPLY_TIMEOUT))?;
             stream.write_all(&line)?;
             Ok(ReplyReader(BufReader::with_capacity(1 << 16, stream)))
@@ -178,10 +178,8 @@ impl OwnerList for ControlClient {
         self.call(Call::Correct(old.clone(), new.clone()))
     }
 
-    /// Waits as long as it takes: a disk may sync for longer than a minute. If the server ends, so does the connection. The
-    /// copied entries are not reported: a second suffices for a hundred thousand.
-    fn compact(&self, _: &mut (dyn FnMut(u64) + Send)) -> Reply<Compaction> {
-        self.send(Call::Compact, None)?.read()
+    fn compact(&self) -> StoreFuture<'_, Compaction> {
+        self.call(Call::Compact)
     }
 
     fn recount(&self) -> StoreFuture<'_, i64> {
@@ -189,7 +187,7 @@ impl OwnerList for ControlClient {
     }
 
     fn entries(&self, selection: Selection) -> Reply<EntryStream> {
-        let mut replies = self.send(Call::Entries(selection), Some(REPLY_TIMEOUT))?;
+        let mut replies = self.send(Call::Entries(selection))?;
         let count = replies.read()?;
         Ok(EntryStream::new(count, flatten_blocks(replies.batches())))
     }

@@ -22,7 +22,7 @@ use super::{
     protocol::{Call, PROTOCOL_VERSION, Reply, Request},
     socket::{self, SocketFile},
 };
-use crate::waitlist::{CALL_MAX, Compaction, StoreError, Waitlist};
+use crate::waitlist::{CALL_MAX, StoreError, Waitlist};
 
 /// Maximum size of a request, in bytes: several times the size of [`CALL_MAX`] of the longest entries.
 const REQUEST_MAX_BYTES: u64 = 1 << 20;
@@ -103,6 +103,7 @@ async fn handle(
         Ok(Call::Lift(emails)) => to_line(&list.lift(&emails).await),
         Ok(Call::IsSuppressed(email)) => to_line(&list.is_suppressed(&email).await),
         Ok(Call::Correct(old, new)) => to_line(&list.correct(&old, &new).await),
+        Ok(Call::Compact) => to_line(&list.compact().await),
         Ok(Call::Recount) => to_line(&list.recount().await),
         Ok(Call::Messages) => to_line(&list.messages().await),
         Ok(Call::AddMessage(message)) => to_line(&list.add_message(message).await),
@@ -139,9 +140,6 @@ async fn handle(
                 drop(list);
                 send_many(stream, entries.map(|it| (it.selected_count(), it)))
             });
-        }
-        Ok(Call::Compact) => {
-            return respond_on_thread(stream, permit, move |stream| compact(stream, &*list));
         }
     };
     timeout(CALLER_TIMEOUT, stream.write_all(&reply)).await?
@@ -199,21 +197,4 @@ fn send_many<T: Serialize>(
         }
         return out.flush();
     }
-}
-
-/// Compacts the store, also if the client does not wait for it.
-fn compact(mut stream: BlockingStream, list: &dyn Waitlist) -> io::Result<()> {
-    let compacted = list.compact(&mut |_| {});
-    match &compacted {
-        Ok(Compaction {
-            bytes_before,
-            bytes_after,
-        }) => {
-            tracing::info!(
-                "compacted the waitlist: {bytes_before} bytes before, {bytes_after} after"
-            )
-        }
-        Err(error) => tracing::warn!("{error}"),
-    }
-    stream.write_all(&to_line(&compacted))
 }

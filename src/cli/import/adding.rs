@@ -21,9 +21,7 @@ use crate::{
         open_list_error::OpenListError, store_location::StoreLocation,
         terminal::progress::entry_progress, waitlist_handle::WaitlistHandle,
     },
-    waitlist::{
-        CALL_MAX, Email, JoinOutcome, PostgresOpenError, Selection, Suppressions, WaitlistEntry,
-    },
+    waitlist::{CALL_MAX, Email, JoinOutcome, Selection, Suppressions, WaitlistEntry},
 };
 
 /// The number of entries that the list has acknowledged, once it may have got some. Another thread reads it when the program
@@ -139,14 +137,9 @@ impl Target {
 pub(in crate::cli) fn open_or_create(
     location: &StoreLocation,
 ) -> Result<(WaitlistHandle, bool), OpenListError> {
-    match location.open_existing() {
-        Ok(Some(list)) => Ok((list, false)),
-        Ok(None) => Ok((location.open_or_create()?, true)),
-        // Only `open_or_create` updates a list of an earlier format.
-        Err(OpenListError::Postgres(PostgresOpenError::OlderFormat { .. })) => {
-            Ok((location.open_or_create()?, false))
-        }
-        Err(error) => Err(error),
+    match location.open_existing()? {
+        Some(list) => Ok((list, false)),
+        None => Ok((location.open_or_create()?, true)),
     }
 }
 

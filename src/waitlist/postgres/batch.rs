@@ -1,4 +1,4 @@
-//! Combines concurrent requests into as few statements as possible.
+//! Combines concurrent sign-ups into as few statements as possible.
 //!
 //! A single statement, and so a single transaction, inserts many sign-ups and counts them in one round trip. So nothing
 //! is locked while the database waits for an instance.
@@ -6,28 +6,19 @@
 use std::{
     collections::{BTreeMap, HashMap},
     ops::Range,
-    time::SystemTime,
 };
 
 use uuid::Uuid;
 
 use super::{
-    super::{
-        entry::{Fact, WaitlistEntry},
-        error::StoreError,
-        source::Source,
-        store::JoinOutcome,
-    },
-    error::Failure,
-    request::Request,
-    rows::column,
-    sql,
-    writer::{JoinedEntries, NewEntry, Writer, truncate_to_millis},
+    super::{entry::WaitlistEntry, error::StoreError, queue::ReplySender, store::JoinOutcome},
+    error::{Failure, FailureKind},
+    writer::{JoinedEntries, NewEntry, Writer},
 };
 
-/// Divisor for a chunk that takes too long. Halving would take longer than visitors wait, because each part with the
-/// slow row takes as long again.
-const SLOW_CHUNK_DIVISOR: usize = 16;
+/// Number of parts into which a failed range is divided. With two, a slow row would take longer than visitors wait,
+/// because each part with it takes as long again.
+const PARTS: usize = 16;
 
 /// How often the database must reject a row on its own before the visitor gets the error. A lock may be released in
 /// between.
@@ -36,46 +27,73 @@ const ROW_REJECTIONS_MAX: u32 = 2;
 /// between.
 const MISSING_CHECKS_MAX: u32 = 5;
 
+/// A request to the committer.
+pub(super) enum Request {
+    /// Adds an entry.
+    Join {
+        entry: WaitlistEntry,
+        is_imported: bool,
+        reply: ReplySender<JoinOutcome>,
+    },
+    /// Asks only for the reply.
+    Ready(ReplySender<()>),
+}
+
+impl Request {
+    pub(super) fn join(
+        entry: WaitlistEntry,
+        is_imported: bool,
+    ) -> impl FnOnce(ReplySender<JoinOutcome>) -> Self {
+        move |reply| Self::Join {
+            entry,
+            is_imported,
+            reply,
+        }
+    }
+
+    /// Returns whether the client has gone, so that nobody waits for the reply.
+    pub(super) fn is_abandoned(&self) -> bool {
+        match self {
+            Self::Join { reply, .. } => reply.is_closed(),
+            Self::Ready(reply) => reply.is_closed(),
+        }
+    }
+}
+
 /// Requests that are committed together, and their outcomes so far.
 pub(super) struct Batch {
-    pub(super) requests: Vec<Request>,
     /// The sign-ups: one for each address. They are sorted by key, to prevent deadlocks between instances.
-    pub(super) sign_ups: Vec<PendingSignUp>,
-    /// The position in `sign_ups` of each entry of the requests, in their order.
-    pub(super) positions: Vec<usize>,
+    sign_ups: Vec<PendingSignUp>,
+    readiness_checks: Vec<ReplySender<()>>,
     /// Ranges of `sign_ups` that are not done. The last one is next.
     remaining: Vec<Range<usize>>,
 }
 
 /// A sign-up: the first entry with its address.
-pub(super) struct PendingSignUp {
+struct PendingSignUp {
     key: String,
-    email: String,
-    joined_at: SystemTime,
-    source: Option<Source>,
-    /// The facts, and the ids that they get.
-    facts: Vec<(Uuid, Fact)>,
+    entry: WaitlistEntry,
     id: Uuid,
     /// Whether it comes from an import, and no visitor signs up with the same address.
     is_imported: bool,
+    /// The clients that wait for the outcome. The first one adds the entry.
+    replies: Vec<ReplySender<JoinOutcome>>,
     /// The epoch of the first attempt that may have added the entry.
     uncertain_since: Option<i64>,
     /// How often the database rejected this row on its own, or did not have it after the insertion.
     failures: u32,
     /// The outcome so far.
-    pub(super) outcome: Result<JoinOutcome, StoreError>,
+    outcome: Result<JoinOutcome, StoreError>,
 }
 
 impl PendingSignUp {
-    fn new(entry: &WaitlistEntry) -> Self {
+    fn new(key: String, entry: WaitlistEntry) -> Self {
         Self {
-            key: entry.email.key(),
-            email: entry.email.as_typed().to_owned(),
-            joined_at: truncate_to_millis(entry.joined_at),
-            source: entry.source.clone(),
-            facts: entry.facts().map(|fact| (Uuid::now_v7(), fact)).collect(),
+            key,
+            entry,
             id: Uuid::now_v7(),
             is_imported: true,
+            replies: Vec::new(),
             uncertain_since: None,
             failures: 0,
             outcome: Err(StoreError::Stopped),
@@ -85,129 +103,137 @@ impl PendingSignUp {
     fn as_new_entry(&self) -> NewEntry<'_> {
         NewEntry {
             key: self.key.as_bytes(),
-            email: &self.email,
-            joined_at: self.joined_at,
-            source: self.source.as_ref().map(Source::as_str),
-            facts: &self.facts,
+            entry: &self.entry,
             id: self.id,
             is_imported: self.is_imported,
+        }
+    }
+
+    /// Returns whether all clients have gone, so that nobody waits for the outcome.
+    fn is_abandoned(&self) -> bool {
+        self.replies.iter().all(ReplySender::is_closed)
+    }
+
+    fn send_replies(self) {
+        let mut outcome = self.outcome;
+        for reply in self.replies {
+            let next = match outcome {
+                Ok(JoinOutcome::New) => Ok(JoinOutcome::AlreadyListed),
+                ref other => other.clone(),
+            };
+            // Sending fails if the client has gone.
+            let _ = reply.send(std::mem::replace(&mut outcome, next));
         }
     }
 }
 
 impl Batch {
     pub(super) fn new(requests: impl Iterator<Item = Request>) -> Self {
-        let requests: Vec<_> = requests.collect();
-        let mut sign_ups = BTreeMap::new();
-        let mut keys = Vec::new();
-        for request in &requests {
-            for entry in request.entries() {
-                let key = entry.email.key();
-                let sign_up = sign_ups.entry(key.clone());
-                let sign_up = sign_up.or_insert_with(|| PendingSignUp::new(entry));
-                sign_up.is_imported &= matches!(request, Request::JoinAll(..));
-                keys.push(key);
+        let (mut sign_ups, mut readiness_checks) = (BTreeMap::new(), Vec::new());
+        for request in requests {
+            match request {
+                Request::Ready(reply) => readiness_checks.push(reply),
+                Request::Join {
+                    entry,
+                    is_imported,
+                    reply,
+                } => {
+                    let key = entry.email.key();
+                    let sign_up = sign_ups
+                        .entry(key.clone())
+                        .or_insert_with(|| PendingSignUp::new(key, entry));
+                    sign_up.is_imported &= is_imported;
+                    sign_up.replies.push(reply);
+                }
             }
         }
-        let order: HashMap<_, _> = sign_ups.keys().map(String::as_str).zip(0..).collect();
-        let positions = keys.iter().map(|key| order[key.as_str()]).collect();
+        let all = 0..sign_ups.len();
         Self {
-            requests,
-            positions,
-            remaining: std::iter::once(0..sign_ups.len()).collect(),
             sign_ups: sign_ups.into_values().collect(),
+            readiness_checks,
+            remaining: std::iter::once(all).filter(|it| !it.is_empty()).collect(),
         }
     }
 
     /// Returns whether all clients have gone, so that nobody waits for a reply.
     pub(super) fn is_abandoned(&self) -> bool {
-        self.requests.iter().all(Request::is_abandoned)
+        self.readiness_checks.iter().all(ReplySender::is_closed)
+            && self.sign_ups.iter().all(PendingSignUp::is_abandoned)
     }
 
     /// Returns whether one of the requests is a readiness check.
     pub(super) fn has_readiness_check(&self) -> bool {
-        let is_readiness_check = |request: &Request| matches!(request, Request::Ready(_));
-        self.requests.iter().any(is_readiness_check)
+        !self.readiness_checks.is_empty()
+    }
+
+    /// Fails the requests that need not wait until a lasting failure is fixed: readiness checks and imports. Visitors wait,
+    /// because it may be fixed in time.
+    pub(super) fn fail_all_but_visitors(&mut self, error: &StoreError) {
+        for reply in self.readiness_checks.drain(..) {
+            // Sending fails if the client has gone.
+            let _ = reply.send(Err(error.clone()));
+        }
+        let imported = self.sign_ups.iter_mut().filter(|it| it.is_imported);
+        for reply in imported.flat_map(|it| it.replies.drain(..)) {
+            let _ = reply.send(Err(error.clone()));
+        }
+    }
+
+    /// Sends the replies to all requests.
+    pub(super) fn send_replies(self) {
+        self.sign_ups
+            .into_iter()
+            .for_each(PendingSignUp::send_replies);
+        for reply in self.readiness_checks {
+            let _ = reply.send(Ok(()));
+        }
     }
 
     /// Commits all requests. Returns whether an entry was inserted.
     ///
-    /// A statement that failed may have taken effect, so the next attempt uses the same ids. A statement adds at most
-    /// `limit` entries. The limit is lowered when a statement takes too long.
-    pub(super) async fn commit(
-        &mut self,
-        writer: &mut Writer,
-        limit: &mut usize,
-    ) -> Result<bool, Failure> {
+    /// A statement that failed may have taken effect, so the next attempt uses the same ids.
+    pub(super) async fn commit(&mut self, writer: &mut Writer) -> Result<bool, Failure> {
         let mut has_inserted = false;
         while let Some(range) = self.remaining.pop() {
-            if range.is_empty() {
-                continue;
-            }
-            let end = range.end.min(range.start + *limit);
-            let (chunk, rest) = (range.start..end, end..range.end);
-            self.remaining.push(rest);
-            match self.join(writer, chunk.clone()).await {
+            match self.join(writer, range.clone()).await {
                 Ok(inserted) => has_inserted |= inserted,
+                Err(failure) if is_row_problem(&failure, writer).await => {
+                    self.isolate(range, failure);
+                }
                 Err(failure) => {
-                    if failure.is_slow() && chunk.len() > 1 {
-                        *limit = (chunk.len() / SLOW_CHUNK_DIVISOR).max(1);
-                    }
-                    let Some(reason) = self.confirm_row_problem(&failure, writer).await else {
-                        self.remaining.push(chunk);
-                        return Err(failure);
-                    };
-                    self.isolate(chunk, &reason);
+                    self.remaining.push(range);
+                    return Err(failure);
                 }
             }
             if self.is_abandoned() {
-                return Ok(has_inserted);
+                break;
             }
         }
         Ok(has_inserted)
     }
 
-    /// Returns the reason if a failure is caused by the rows, and not by the database. In that case, another row can be
-    /// inserted.
-    async fn confirm_row_problem(
-        &self,
-        failure: &Failure,
-        writer: &mut Writer,
-    ) -> Option<Box<str>> {
-        match failure {
-            Failure::RowRejected(reason) => Some(reason.as_str().into()),
-            failure => {
-                let reason = failure.possible_row_problem()?;
-                if failure.is_slow() {
-                    writer.change_slot().await.ok()?;
-                }
-                let can_insert = writer.probe(1, 0).await.is_ok();
-                can_insert.then(|| reason.into())
+    /// Divides a range that failed, so that its other rows do not wait for the one that the database rejects.
+    fn isolate(&mut self, range: Range<usize>, failure: Failure) {
+        if range.len() == 1 {
+            let sign_up = &mut self.sign_ups[range.start];
+            sign_up.failures += 1;
+            if sign_up.failures < ROW_REJECTIONS_MAX {
+                self.remaining.push(range);
+            } else {
+                sign_up.outcome = Err(failure.into());
             }
-        }
-    }
-
-    /// Halves a chunk that failed, so that its other rows do not wait for the one that the database rejects.
-    fn isolate(&mut self, chunk: Range<usize>, reason: &str) {
-        if chunk.len() > 1 {
-            let middle = usize::midpoint(chunk.start, chunk.end);
-            self.remaining.push(middle..chunk.end);
-            self.remaining.push(chunk.start..middle);
             return;
         }
-        let sign_up = &mut self.sign_ups[chunk.start];
-        sign_up.failures += 1;
-        if sign_up.failures < ROW_REJECTIONS_MAX {
-            self.remaining.push(chunk);
-        } else {
-            sign_up.outcome = Err(StoreError::Database(reason.into()));
-        }
+        let size = range.len().div_ceil(PARTS);
+        let starts = range.clone().step_by(size).rev();
+        let parts = starts.map(|start| start..range.end.min(start + size));
+        self.remaining.extend(parts);
     }
 
     /// Inserts the sign-ups in a range. Returns whether an entry was inserted.
     async fn join(&mut self, writer: &mut Writer, range: Range<usize>) -> Result<bool, Failure> {
         writer.follow_epoch().await?;
-        let (to_join, newly_uncertain) = self.mark_uncertain(writer.epoch(), range.clone());
+        let (to_join, newly_uncertain) = self.mark_uncertain(writer.epoch, range.clone());
         let mut joined = JoinedEntries::default();
         if !to_join.is_empty() {
             let entries = to_join.iter().map(|at| self.sign_ups[*at].as_new_entry());
@@ -215,7 +241,7 @@ impl Batch {
             joined = match writer.join(&entries).await {
                 Ok(joined) => joined,
                 Err(failure) => {
-                    if failure.is_without_effect() {
+                    if failure.kind.is_without_effect() {
                         for at in newly_uncertain {
                             self.sign_ups[at].uncertain_since = None;
                         }
@@ -224,28 +250,22 @@ impl Batch {
                 }
             };
         }
-        let JoinedEntries {
-            new: inserted,
-            suppressed,
-        } = joined;
         let others = self.sign_ups[range.clone()].iter();
-        let others = others.filter(|it| !inserted.contains(&it.id));
+        let others = others.filter(|it| !joined.new.contains(&it.id));
         let others: Vec<_> = others.map(|it| it.key.as_bytes()).collect();
-        let mut listed = HashMap::new();
-        if !others.is_empty() {
+        let listed = match others.is_empty() {
+            true => HashMap::new(),
             // The insertion waited for every earlier attempt with these keys, so this result is final.
-            let rows = writer.query(sql::FIND_LISTED, &[&others]).await?;
-            let (keys, ids): (Vec<Vec<u8>>, Vec<Uuid>) = (column(&rows, 0)?, column(&rows, 1)?);
-            listed.extend(keys.into_iter().zip(ids));
-        }
+            false => writer.find_listed(&others).await?,
+        };
         for at in range {
             let sign_up = &mut self.sign_ups[at];
             let key = sign_up.key.as_bytes();
             sign_up.outcome = match listed.get(key) {
-                _ if inserted.contains(&sign_up.id) => Ok(JoinOutcome::New),
-                Some(id) if *id == sign_up.id => Ok(JoinOutcome::New),
+                _ if joined.new.contains(&sign_up.id) => Ok(JoinOutcome::New),
+                Some(found) if found.id == sign_up.id => Ok(JoinOutcome::New),
                 Some(_) => Ok(JoinOutcome::AlreadyListed),
-                None if suppressed.contains(key) => Ok(JoinOutcome::Suppressed),
+                None if joined.suppressed.contains(key) => Ok(JoinOutcome::Suppressed),
                 // The result is unknown. The visitor can sign up again.
                 None => Err(StoreError::TimedOut),
             };
@@ -262,15 +282,18 @@ impl Batch {
                 self.remaining.push(at..at + 1);
             }
         }
-        Ok(!inserted.is_empty())
+        Ok(!joined.new.is_empty())
     }
 
     /// Marks the awaited sign-ups of a part: from now on their entries may be on the list, because the response may be lost,
     /// or a later statement may fail. Returns those that may be sent, and those that were not marked before.
     fn mark_uncertain(&mut self, epoch: i64, range: Range<usize>) -> (Vec<usize>, Vec<usize>) {
         let (mut to_join, mut newly_uncertain) = (Vec::new(), Vec::new());
-        for at in self.awaited_positions(range) {
+        for at in range {
             let sign_up = &mut self.sign_ups[at];
+            if sign_up.is_abandoned() {
+                continue;
+            }
             if sign_up.uncertain_since.is_none() {
                 sign_up.uncertain_since = Some(epoch);
                 newly_uncertain.push(at);
@@ -283,4 +306,17 @@ impl Batch {
         }
         (to_join, newly_uncertain)
     }
+}
+
+/// Returns whether a failure is caused by the rows, and not by the database. In that case, another row can be inserted.
+async fn is_row_problem(failure: &Failure, writer: &mut Writer) -> bool {
+    if failure.kind == FailureKind::RowRejected {
+        return true;
+    }
+    if !failure.kind.may_be_a_row() {
+        return false;
+    }
+    // Another transaction may have locked the row of the slot.
+    let has_slot = !failure.kind.is_slow() || writer.change_slot().await.is_ok();
+    has_slot && writer.probe(1, 0).await.is_ok()
 }

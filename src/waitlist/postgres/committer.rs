@@ -1,4 +1,4 @@
-//! The task that commits requests in batches.
+//! The task that commits requests in batches, and the task that polls the count.
 
 use std::{
     ops::RangeInclusive,
@@ -8,24 +8,25 @@ use std::{
 
 use tokio::{
     sync::mpsc,
-    time::{sleep, timeout},
+    time::{MissedTickBehavior, interval, sleep, timeout},
 };
 
 use super::{
-    super::{queue::take_batch, store_panic::store_task},
-    batch::Batch,
+    super::{
+        queue::{Queue, READY_TIMEOUT},
+        store_panic::store_task,
+    },
+    batch::{Batch, Request},
+    connection::Connection,
     connector::Connector,
-    error::{DatabaseFailure, Failure, FailureKind, NO_SLOT, OTHER_EPOCH},
-    request::Request,
+    error::{Failure, FailureKind},
     schema,
     state::State,
     writer::Writer,
 };
 
-/// Maximum number of entries in a statement.
-pub(super) const BATCH_MAX_ENTRIES: usize = 512;
-/// Number of entries by which the limit grows after each successful batch.
-const LIMIT_GROWTH_ENTRIES: usize = 32;
+/// Maximum number of requests in a batch, and so of entries in a statement.
+const BATCH_MAX_REQUESTS: usize = 512;
 /// Maximum number of requests that a batch waits for. It waits for as many as arrived during the last batch.
 ///
 /// A transaction costs the database as much as twenty sign-ups in it. Without the wait, clients split into two groups
@@ -50,14 +51,15 @@ const PROBE_VALIDITY: Duration = Duration::from_secs(1);
 /// PostgreSQL compresses longer ones.
 const PROBE_AFTER_OUTAGE: (usize, usize) = (5, 1_900);
 
+/// Pause between two reads of the count, which other instances change too.
+const COUNT_INTERVAL: Duration = Duration::from_millis(250);
+
 /// Commits the sign-ups of this process.
 pub(super) struct PostgresCommitter {
     connector: Arc<Connector>,
     state: Arc<State>,
     /// The row in which this instance counts.
     slot: i64,
-    /// Current maximum number of entries in a statement.
-    limit: usize,
     /// When an entry was last inserted, if nothing has failed since.
     last_success: Option<Instant>,
     /// From the beginning of the first failed attempt to the end of the last one, if none has succeeded since.
@@ -70,7 +72,6 @@ impl PostgresCommitter {
             connector,
             state,
             slot: schema::random_slot(None),
-            limit: BATCH_MAX_ENTRIES,
             last_success: None,
             failures: None,
         }
@@ -79,9 +80,9 @@ impl PostgresCommitter {
     /// Commits requests until the task is aborted.
     pub(super) async fn run(mut self, mut queue: mpsc::Receiver<Request>) {
         let mut writer = None;
-        let mut requests = Vec::with_capacity(BATCH_MAX_ENTRIES);
+        let mut requests = Vec::with_capacity(BATCH_MAX_REQUESTS);
         let mut expected = 0;
-        while queue.recv_many(&mut requests, BATCH_MAX_ENTRIES).await > 0 {
+        while queue.recv_many(&mut requests, BATCH_MAX_REQUESTS).await > 0 {
             wait_for_more_requests(
                 expected.min(COALESCE_MAX_REQUESTS),
                 &mut queue,
@@ -90,12 +91,8 @@ impl PostgresCommitter {
             .await;
             expected = requests.len();
             requests.retain(|request| !request.is_abandoned());
-            while !requests.is_empty() {
-                let batch = Batch::new(take_batch(&mut requests, BATCH_MAX_ENTRIES, |it| {
-                    it.entries().len()
-                }));
-                self.commit(batch, &mut writer).await;
-            }
+            self.commit(Batch::new(requests.drain(..)), &mut writer)
+                .await;
             expected += queue.len();
         }
     }
@@ -108,12 +105,11 @@ impl PostgresCommitter {
             match self.try_to_commit(&mut batch, writer).await {
                 Ok(()) => {
                     self.failures = None;
-                    self.limit = BATCH_MAX_ENTRIES.min(self.limit + LIMIT_GROWTH_ENTRIES);
                     // A separate task sends the replies, so that the next batch starts before they are sent.
                     tokio::spawn(store_task(async { batch.send_replies() }));
                     return;
                 }
-                Err(Failure::Conflict) => {}
+                Err(failure) if failure.kind == FailureKind::Conflict => {}
                 Err(failure) => {
                     let first = self
                         .failures
@@ -135,9 +131,12 @@ impl PostgresCommitter {
         batch: &mut Batch,
         connected: &mut Option<Writer>,
     ) -> Result<(), Failure> {
-        let usable = match connected.take().filter(Writer::is_usable) {
+        let usable = match connected.take().filter(|it| it.connection.is_usable()) {
             Some(usable) => usable,
-            None => Writer::connect(&self.connector, &self.state, self.slot).await?,
+            None => {
+                let connection = self.connector.connect().await?;
+                Writer::begin(connection, &self.state, self.slot).await?
+            }
         };
         let writer = connected.insert(usable);
         let has_recent_success = self
@@ -146,8 +145,8 @@ impl PostgresCommitter {
         if batch.has_readiness_check() && !has_recent_success {
             self.probe(writer).await?;
         }
-        let done = batch.commit(writer, &mut self.limit).await;
-        self.slot = writer.slot();
+        let done = batch.commit(writer).await;
+        self.slot = writer.slot;
         match done {
             Ok(has_inserted) => {
                 if has_inserted && self.state.outage.borrow().is_none() {
@@ -156,7 +155,10 @@ impl PostgresCommitter {
                 Ok(())
             }
             // The writer knows the new epoch, or is no longer usable. Either way, a retry may succeed.
-            Err(Failure::OtherEpoch | Failure::NoSlot) => Err(Failure::Conflict),
+            Err(Failure {
+                kind: FailureKind::OtherEpoch | FailureKind::NoSlot,
+                ..
+            }) => Err(Failure::conflict()),
             Err(failure) => Err(failure),
         }
     }
@@ -178,26 +180,10 @@ impl PostgresCommitter {
     /// Prepares the next attempt after a failure, begins an outage if it lasts, and fails requests that need not wait.
     fn handle_failure(&mut self, failure: Failure, batch: &mut Batch) {
         self.last_success = None;
-        if failure.may_be_slot_problem() {
+        if failure.kind.is_slow() || failure.kind == FailureKind::NoSlot {
             self.slot = schema::random_slot(Some(self.slot));
         }
-        let failure = match failure {
-            Failure::Conflict => return,
-            Failure::OtherEpoch => DatabaseFailure {
-                reason: OTHER_EPOCH.into(),
-                kind: FailureKind::Unavailable,
-            },
-            Failure::NoSlot => DatabaseFailure {
-                reason: NO_SLOT.into(),
-                kind: FailureKind::Unavailable,
-            },
-            Failure::RowRejected(reason) => DatabaseFailure {
-                reason,
-                kind: FailureKind::Permanent,
-            },
-            Failure::Database(failure) => failure,
-        };
-        let is_lasting = failure.kind == FailureKind::Permanent;
+        let is_lasting = !failure.kind.may_pass();
         let is_brief = self
             .failures
             .as_ref()
@@ -208,7 +194,7 @@ impl PostgresCommitter {
         self.state.begin_outage(failure);
         let outage = self.state.outage.borrow();
         if is_lasting && let Some(outage) = outage.as_ref() {
-            batch.fail_all_but_sign_ups(&outage.error());
+            batch.fail_all_but_visitors(&outage.error());
         }
     }
 }
@@ -221,7 +207,7 @@ async fn wait_for_more_requests(
 ) {
     let receive = async {
         while requests.len() < expected {
-            let room = BATCH_MAX_ENTRIES - requests.len();
+            let room = BATCH_MAX_REQUESTS - requests.len();
             if queue.recv_many(requests, room).await == 0 {
                 break;
             }
@@ -229,4 +215,41 @@ async fn wait_for_more_requests(
     };
     // After the timeout, fewer requests are enough.
     let _ = timeout(COALESCE_TIMEOUT, receive).await;
+}
+
+/// Polls the count, also while a commit is in progress.
+///
+/// A successful read does not prove that writes work, and a failed one does not prove that they fail. So only the
+/// committer's writes begin and end an [`Outage`]. This task requests such a write when the count cannot be read, and
+/// during an outage.
+pub(super) async fn poll_count(
+    connector: Arc<Connector>,
+    mut connection: Option<Connection>,
+    state: Arc<State>,
+    committer: Queue<Request>,
+) {
+    let mut ticks = interval(COUNT_INTERVAL);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        let done = refresh_count(&connector, &mut connection, &state).await;
+        let has_failed = done.is_err_and(|failure| failure.kind != FailureKind::Conflict);
+        if has_failed || state.outage.borrow().is_some() {
+            // The committer records the result in the state.
+            let _ = committer.request(READY_TIMEOUT, Request::Ready).await;
+        }
+    }
+}
+
+async fn refresh_count(
+    connector: &Connector,
+    connection: &mut Option<Connection>,
+    state: &State,
+) -> Result<(), Failure> {
+    let current = |it: &Connection| it.is_usable() && !it.has_moved();
+    let usable = match connection.take().filter(current) {
+        Some(usable) => usable,
+        None => connector.connect().await?,
+    };
+    state.refresh_count(connection.insert(usable)).await
 }

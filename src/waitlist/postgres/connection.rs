@@ -3,12 +3,13 @@
 use std::{
     collections::HashMap,
     sync::{
-        Arc, OnceLock,
+        Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
 };
 
+use futures_util::future::try_join_all;
 use tokio::{
     task::AbortHandle,
     time::{error::Elapsed, timeout},
@@ -16,11 +17,13 @@ use tokio::{
 use tokio_postgres::{Client, Error, Row, Statement, types::ToSql};
 
 use super::{
-    error::{DatabaseFailure, Failure, FailureKind, database_failure, no_row},
-    hosts::Hosts,
+    error::{Failure, FailureKind},
     sql::Schema,
     timeouts::RESPONSE_TIMEOUT,
 };
+
+/// A parameter of a statement.
+pub(super) type Param = Box<dyn ToSql + Sync + Send>;
 
 /// A connection and its prepared statements.
 pub(super) struct Connection {
@@ -123,7 +126,25 @@ impl Connection {
         params: &[&(dyn ToSql + Sync)],
     ) -> Result<Row, Failure> {
         let row = self.query_opt(statement, params).await?;
-        row.ok_or_else(no_row)
+        row.ok_or_else(Failure::no_row)
+    }
+
+    /// Runs statements with their parameters in this order, and waits for all of them together.
+    pub(super) async fn execute_all(
+        &mut self,
+        limit: Duration,
+        rows: Vec<(&'static str, Vec<Param>)>,
+    ) -> Result<(), Failure> {
+        let mut prepared = Vec::with_capacity(rows.len());
+        for (statement, params) in rows {
+            prepared.push((self.prepare(statement).await?, params));
+        }
+        let client = &self.client;
+        let running = prepared
+            .into_iter()
+            .map(|(statement, params)| async move { client.execute_raw(&statement, params).await });
+        let done = timeout(limit, try_join_all(running)).await;
+        self.outcome(limit, done).map(drop)
     }
 
     /// Marks the connection as unusable.
@@ -161,7 +182,7 @@ impl Connection {
         };
         let done = timeout(RESPONSE_TIMEOUT, transaction).await;
         let row = self.outcome(RESPONSE_TIMEOUT, done)?.pop();
-        row.ok_or_else(no_row)
+        row.ok_or_else(Failure::no_row)
     }
 
     /// Returns the client, for statements with another time limit or none.
@@ -191,21 +212,53 @@ impl Connection {
         let failure = match done {
             Ok(Ok(_)) if self.skipped_standby.load(Ordering::SeqCst) => {
                 let reason = "the wait for the standby was cancelled";
-                database_failure(FailureKind::Disconnected, reason.into())
+                Failure::new(FailureKind::Disconnected, reason)
             }
             Ok(Ok(done)) => return Ok(done),
             Ok(Err(error)) => Failure::from(&error),
             Err(_) => {
                 let reason = format!("no response in {} seconds", limit.as_secs());
-                database_failure(FailureKind::NoResponse, reason)
+                Failure::new(FailureKind::NoResponse, reason)
             }
         };
-        if let Failure::Database(DatabaseFailure { kind, .. }) = &failure {
-            self.has_failed |= !kind.is_connection_usable();
-            if *kind == FailureKind::NoResponse {
-                self.hosts.mark_suspect(self.host);
-            }
+        self.has_failed |= !failure.kind.is_without_effect();
+        if failure.kind == FailureKind::NoResponse {
+            self.hosts.mark_suspect(self.host);
         }
         Err(failure)
+    }
+}
+
+/// The hosts that worked and failed last, by their positions in the URL, shared by everything that connects to them.
+#[derive(Debug, Default)]
+pub(super) struct Hosts {
+    /// The host that worked last. It is tried first.
+    last: Mutex<Option<usize>>,
+    /// The host that did not respond to a statement. It is tried last.
+    suspect: Mutex<Option<usize>>,
+}
+
+impl Hosts {
+    /// Records that a host did not respond.
+    pub(super) fn mark_suspect(&self, host: usize) {
+        *self.suspect.lock().unwrap_or_else(PoisonError::into_inner) = Some(host);
+    }
+
+    /// Records that a host works.
+    pub(super) fn mark_working(&self, host: usize) {
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(host);
+    }
+
+    /// Returns whether another host has worked since this one was connected to.
+    pub(super) fn prefers_another(&self, host: usize) -> bool {
+        let last = *self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        last.is_some_and(|last| last != host)
+    }
+
+    /// Returns the host to try first and the host to try last.
+    pub(super) fn preference(&self) -> (Option<usize>, Option<usize>) {
+        let suspect = *self.suspect.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = *self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        (last.filter(|last| suspect != Some(*last)), suspect)
     }
 }

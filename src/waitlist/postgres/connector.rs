@@ -23,9 +23,8 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use uuid::Uuid;
 
 use super::{
-    connection::Connection,
-    error::{DatabaseFailure, Failure, FailureKind, database_failure},
-    hosts::Hosts,
+    connection::{Connection, Hosts},
+    error::{Failure, FailureKind},
     sql::{self, Schema},
     tls::TlsError,
     url::{DatabaseUrl, Target},
@@ -117,10 +116,7 @@ impl Connector {
         let target = &self.url.targets[at];
         let Ok(permit) = Arc::clone(&self.permits[at]).try_acquire_owned() else {
             let reason = "it has not responded to earlier statements";
-            failures.add(
-                target,
-                database_failure(FailureKind::NoResponse, reason.into()),
-            );
+            failures.add(target, Failure::new(FailureKind::NoResponse, reason));
             return None;
         };
         let limit = self.url.connect_timeout;
@@ -131,14 +127,14 @@ impl Connector {
             Ok(Ok(Ok(connection))) => return Some(connection),
             Ok(Ok(Err(error))) if is_read_only(&error) => {
                 let reason = "the server does not allow writes: it is a standby, or read-only";
-                database_failure(FailureKind::Unavailable, reason.into())
+                Failure::new(FailureKind::Unavailable, reason)
             }
             Ok(Ok(Err(error))) => Failure::from(&error),
-            Ok(Err(_)) => database_failure(
+            Ok(Err(_)) => Failure::new(
                 FailureKind::Disconnected,
-                "an internal error while connecting".into(),
+                "an internal error while connecting",
             ),
-            Err(_) => database_failure(
+            Err(_) => Failure::new(
                 FailureKind::NoResponse,
                 format!("no connection in {} seconds", limit.as_secs_f32()),
             ),
@@ -236,16 +232,12 @@ impl ConnectFailures {
         let mut sentences = Vec::new();
         let is_single = self.0.len() == 1;
         for (host, failure) in self.0 {
-            let Failure::Database(DatabaseFailure { reason, kind }) = failure else {
-                return failure;
-            };
-            whole = whole.min(kind);
-            sentences.push(if is_single {
-                reason
-            } else {
-                format!("{host}: {reason}")
+            whole = whole.min(failure.kind);
+            sentences.push(match is_single {
+                true => failure.reason,
+                false => format!("{host}: {}", failure.reason),
             });
         }
-        database_failure(whole, sentences.join("; "))
+        Failure::new(whole, sentences.join("; "))
     }
 }

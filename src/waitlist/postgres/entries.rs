@@ -1,4 +1,4 @@
-//! Reads a snapshot of the list, also while it is written to.
+//! Reads a snapshot of the list, also while it is written to, and the suppressions.
 
 use std::{
     pin::pin,
@@ -10,24 +10,23 @@ use futures_util::StreamExt;
 use tokio::{
     runtime::Handle,
     sync::{mpsc, oneshot},
-    time::{error::Elapsed, timeout},
+    time::timeout,
 };
-use tokio_postgres::{IsolationLevel, Row, types::ToSql};
+use tokio_postgres::{IsolationLevel, types::ToSql};
 
 use super::{
     super::{
-        email::Email,
-        entry::WaitlistEntry,
-        entry_stream::{AddressFilter, EntryStream, Selection, flatten_blocks},
+        entry::{AddressFilter, EntryStream, Selection, Source, WaitlistEntry, flatten_blocks},
         error::StoreError,
-        source::Source,
         store_panic::store_task,
+        suppression::{AddressHash, Departure, Suppressions},
     },
     connection::Connection,
     connector::Connector,
-    error::Failure,
+    rows::{column, entry_from_row, get},
     sql,
     timeouts::{BEGIN_TIMEOUT, CALLER_TIMEOUT, WHOLE_LIST_TIMEOUT},
+    writer::read_key,
 };
 
 /// Number of entries in a block, which is passed to the caller as a whole.
@@ -39,9 +38,6 @@ const QUEUED_BLOCKS_MAX: usize = 4;
 const LAST_TIME_SINCE_EPOCH: Duration = Duration::from_millis(253_402_300_799_999);
 
 type Block = Result<Vec<WaitlistEntry>, StoreError>;
-
-/// Maximum number of attempts to read, if concurrent writes make an attempt fail.
-const ATTEMPTS_MAX: usize = 5;
 
 /// Returns the selected entries, and their number at the same moment. It blocks, so do not call it from a task.
 ///
@@ -61,15 +57,9 @@ pub(super) fn entries(
         block_sender,
     };
     runtime.spawn(store_task(async move {
-        for _ in 0..ATTEMPTS_MAX {
-            match reader.read().await {
-                Err(ReadError::Conflict) if reader.count_sender.is_some() => {}
-                Err(ReadError::Conflict) => return reader.fail(StoreError::Unreadable).await,
-                Err(ReadError::Store(error)) => return reader.fail(error).await,
-                Ok(()) | Err(ReadError::CallerGone) => return,
-            }
+        if let Err(error) = reader.read().await {
+            reader.fail(error).await;
         }
-        reader.fail(StoreError::Unreadable).await;
     }));
     let count = count_receiver
         .blocking_recv()
@@ -85,36 +75,6 @@ pub(super) fn entries(
     Ok(EntryStream::new(count, flatten_blocks(blocks)))
 }
 
-/// The reason why reading ends early.
-enum ReadError {
-    /// Other transactions changed the same rows.
-    Conflict,
-    Store(StoreError),
-    /// The caller has dropped the stream.
-    CallerGone,
-}
-
-impl From<Elapsed> for ReadError {
-    fn from(_: Elapsed) -> Self {
-        Self::Store(StoreError::TimedOut)
-    }
-}
-
-impl From<Failure> for ReadError {
-    fn from(failure: Failure) -> Self {
-        match failure {
-            Failure::Conflict => Self::Conflict,
-            failure => Self::Store(failure.into()),
-        }
-    }
-}
-
-impl From<tokio_postgres::Error> for ReadError {
-    fn from(error: tokio_postgres::Error) -> Self {
-        Failure::from(&error).into()
-    }
-}
-
 /// The task that reads the list.
 struct Reader {
     connector: Arc<Connector>,
@@ -125,7 +85,7 @@ struct Reader {
 }
 
 impl Reader {
-    async fn read(&mut self) -> Result<(), ReadError> {
+    async fn read(&mut self) -> Result<(), StoreError> {
         let mut connection = self.connector.connect().await?;
         let read = self.read_with(&mut connection).await;
         // The connection may have unread rows.
@@ -133,7 +93,7 @@ impl Reader {
         read
     }
 
-    async fn read_with(&mut self, connection: &mut Connection) -> Result<(), ReadError> {
+    async fn read_with(&mut self, connection: &mut Connection) -> Result<(), StoreError> {
         let Selection {
             since,
             until,
@@ -158,7 +118,7 @@ impl Reader {
             let transaction = transaction.read_only(true).start().await?;
             // The first statement of the transaction takes the snapshot.
             let count = transaction.query_typed_one(&total_count, &[]).await?;
-            Ok::<_, ReadError>((transaction, count.try_get(0)?))
+            Ok::<_, StoreError>((transaction, count.try_get(0)?))
         };
         let (transaction, mut count) = timeout(BEGIN_TIMEOUT, begin).await??;
         if !self.selection.is_everything() {
@@ -186,27 +146,20 @@ impl Reader {
         }
     }
 
-    /// Sends a block, and the count before the first block. Until then, reading can start again.
-    async fn send_block(&mut self, count: i64, block: Vec<WaitlistEntry>) -> Result<(), ReadError> {
+    /// Sends a block, and the count before the first block. Fails if the caller has dropped the stream.
+    async fn send_block(
+        &mut self,
+        count: i64,
+        block: Vec<WaitlistEntry>,
+    ) -> Result<(), StoreError> {
         if let Some(count_sender) = self.count_sender.take() {
             let sent = count_sender.send(Ok(u64::try_from(count).unwrap_or(0)));
-            sent.map_err(|_| ReadError::CallerGone)?;
+            sent.map_err(|_| StoreError::Stopped)?;
         }
         let sent = timeout(CALLER_TIMEOUT, self.block_sender.send(Ok(block))).await;
-        let sent = sent.map_err(|_| ReadError::Store(StoreError::CallerTimedOut))?;
-        sent.map_err(|_| ReadError::CallerGone)
+        let sent = sent.map_err(|_| StoreError::CallerTimedOut)?;
+        sent.map_err(|_| StoreError::Stopped)
     }
-}
-
-pub(super) fn entry_from_row(row: &Row) -> Result<WaitlistEntry, tokio_postgres::Error> {
-    let source: Option<&str> = row.try_get(2)?;
-    Ok(WaitlistEntry {
-        email: Email::from_stored(row.try_get(0)?),
-        joined_at: row.try_get(1)?,
-        source: source.map(Source::from_stored),
-        asked_at: row.try_get(3)?,
-        confirmed_at: row.try_get(4)?,
-    })
 }
 
 /// Returns the number of entries. This statement also takes the snapshot from which the list is read.
@@ -215,47 +168,33 @@ const TOTAL_COUNT: &str = "SELECT coalesce(sum(entries), 0)::bigint FROM {schema
 /// Returns a statement that counts the selected entries, see [`entries_statement`].
 fn selected_count(filter: &AddressFilter) -> String {
     let condition = condition(filter);
-    format!("SELECT count(*) FROM {{schema}}.waitlist_entries AS entry WHERE {condition}")
+    format!("SELECT count(*) FROM {{schema}}.waitlist_entries WHERE {condition}")
 }
 
 /// Returns a statement that reads the selected entries, in order: since $1, before $2, with addresses that match $3,
-/// with source $4 unless it is NULL, and confirmed or not as $5 says unless it is NULL. The last columns are the times when the person was asked to confirm, and has, or NULL.
+/// with source $4 unless it is NULL, and confirmed or not as $5 says unless it is NULL.
 fn entries_statement(filter: &AddressFilter, newest_first: bool) -> String {
     let condition = condition(filter);
     let order = if newest_first { "DESC" } else { "ASC" };
-    let last = |kind: &str| {
-        format!(
-            "SELECT DISTINCT ON (key) key, at FROM {{schema}}.waitlist_facts
-            WHERE kind = '{kind}' ORDER BY key, id DESC"
-        )
-    };
-    let (asked, confirmed) = (last(sql::ASKED), last(sql::CONFIRMED));
     format!(
-        "SELECT entry.email, entry.joined_at, entry.source, asked.at, confirmed.at
-        FROM {{schema}}.waitlist_entries AS entry
-        LEFT JOIN ({asked}) AS asked ON asked.key = entry.key
-        LEFT JOIN ({confirmed}) AS confirmed ON confirmed.key = entry.key
+        "SELECT email, joined_at, source, asked_at, confirmed_at FROM {{schema}}.waitlist_entries
         WHERE {condition}
-        ORDER BY entry.joined_at {order}, entry.id {order}"
+        ORDER BY joined_at {order}, id {order}"
     )
 }
 
 fn condition(filter: &AddressFilter) -> String {
     let matches = match filter {
         AddressFilter::Any => "octet_length($3::bytea) = 0",
-        AddressFilter::Address(_) => "entry.key = $3::bytea",
+        AddressFilter::Address(_) => "key = $3::bytea",
         AddressFilter::Domain(_) => {
-            "substring(entry.key FROM octet_length(entry.key) - octet_length($3::bytea) + 1) = $3::bytea"
+            "substring(key FROM octet_length(key) - octet_length($3::bytea) + 1) = $3::bytea"
         }
     };
     format!(
-        "entry.joined_at >= $1 AND entry.joined_at < $2 AND {matches}
-        AND ($4::text IS NULL OR entry.source = $4::text)
-        AND ($5::boolean IS NULL OR $5::boolean = EXISTS (
-            SELECT 1 FROM {{schema}}.waitlist_facts AS fact
-            WHERE fact.key = entry.key AND fact.kind = '{}'
-        ))",
-        sql::CONFIRMED
+        "joined_at >= $1 AND joined_at < $2 AND {matches}
+        AND ($4::text IS NULL OR source = $4::text)
+        AND ($5::boolean IS NULL OR $5::boolean = (confirmed_at IS NOT NULL))"
     )
 }
 
@@ -266,4 +205,26 @@ fn filter_bytes(filter: &AddressFilter) -> Vec<u8> {
         AddressFilter::Address(email) => email.key().into_bytes(),
         AddressFilter::Domain(domain) => format!("@{}", domain.as_str()).into_bytes(),
     }
+}
+
+/// Reads all suppressions.
+pub(super) async fn suppressions(connector: &Connector) -> Result<Suppressions, StoreError> {
+    let mut connection = connector.connect().await?;
+    connection.execute(sql::NO_STATEMENT_TIMEOUT).await?;
+    let mut suppressions = Suppressions::new(read_key(&mut connection).await?);
+    let rows = connection.query_within(WHOLE_LIST_TIMEOUT, sql::READ_SUPPRESSED, &[]);
+    for hash in column::<&[u8]>(&rows.await?, 0)? {
+        if let Some(hash) = AddressHash::from_slice(hash) {
+            suppressions.suppress(hash);
+        }
+    }
+    let rows = connection.query_within(WHOLE_LIST_TIMEOUT, sql::READ_DEPARTURES, &[]);
+    for row in rows.await? {
+        let source: Option<&str> = get(&row, 1)?;
+        suppressions.add_departure(Departure {
+            id: get(&row, 0)?,
+            source: source.map(Source::from_stored),
+        });
+    }
+    Ok(suppressions)
 }

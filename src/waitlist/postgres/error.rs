@@ -2,88 +2,20 @@
 
 use std::error::Error as _;
 
+use tokio::time::error::Elapsed;
 use tokio_postgres::{Error, error::SqlState};
 
 use super::super::error::StoreError;
 
-/// The descriptions of the failures of the same names.
-pub(super) const CONFLICT: &str = "other clients change the same rows";
-pub(super) const OTHER_EPOCH: &str =
-    "other clients keep changing the list, or a trigger divides by zero (22012)";
-pub(super) const NO_SLOT: &str =
-    "rows of waitlist_count are missing, and this user may not create them";
-
 /// The reason why an attempt failed.
 #[derive(Clone, Debug)]
-pub(super) enum Failure {
-    /// Other transactions changed the same rows. A retry may succeed.
-    Conflict,
-    /// The list has another epoch than the statement, or a trigger has divided by zero. The statement has no effect, and
-    /// may be repeated in the new epoch.
-    OtherEpoch,
-    /// The row in which this instance counts is missing. Another row may exist.
-    NoSlot,
-    /// The database rejects a row, for this reason.
-    RowRejected(String),
-    /// The database cannot be used.
-    Database(DatabaseFailure),
-}
-
-impl Failure {
-    /// Returns whether a statement took too long. Fewer rows at a time may help.
-    pub(super) fn is_slow(&self) -> bool {
-        let Self::Database(DatabaseFailure { kind, .. }) = self else {
-            return false;
-        };
-        matches!(kind, FailureKind::NoResponse | FailureKind::Cancelled)
-    }
-
-    /// Returns whether the database responded with an error, so that the statement has no effect.
-    pub(super) fn is_without_effect(&self) -> bool {
-        match self {
-            Self::Database(DatabaseFailure { kind, .. }) => kind.is_connection_usable(),
-            _ => true,
-        }
-    }
-
-    /// Returns whether another attempt may succeed.
-    pub(super) fn may_pass(&self) -> bool {
-        !matches!(
-            self,
-            Self::RowRejected(_)
-                | Self::Database(DatabaseFailure {
-                    kind: FailureKind::Permanent,
-                    ..
-                })
-        )
-    }
-
-    /// Returns the reason if the database responded with an error that may concern a row. A probe shows whether it
-    /// does.
-    pub(super) fn possible_row_problem(&self) -> Option<&str> {
-        match self {
-            Self::Database(DatabaseFailure { reason, kind }) if kind.is_connection_usable() => {
-                Some(reason)
-            }
-            _ => None,
-        }
-    }
-
-    /// Returns whether the row of the slot is missing, or may be locked by another transaction. Another slot may work.
-    pub(super) fn may_be_slot_problem(&self) -> bool {
-        matches!(self, Self::NoSlot) || self.is_slow()
-    }
-}
-
-/// The reason why the database cannot be used.
-#[derive(Clone, Debug)]
-pub(super) struct DatabaseFailure {
+pub(super) struct Failure {
+    pub(super) kind: FailureKind,
     /// A description for the owner. It contains no address.
     pub(super) reason: String,
-    pub(super) kind: FailureKind,
 }
 
-/// The kinds of database failures, from transient to permanent.
+/// The kinds of failures, from transient to permanent.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) enum FailureKind {
     /// The connection could not be opened, or it broke.
@@ -96,18 +28,28 @@ pub(super) enum FailureKind {
     StatementFailed,
     /// The database has no connection left.
     TooManyConnections,
+    /// Other transactions changed the same rows. A retry may succeed.
+    Conflict,
+    /// The list has another epoch than the statement, or a trigger has divided by zero. The statement has no effect, and
+    /// may be repeated in the new epoch.
+    OtherEpoch,
+    /// The row in which this instance counts is missing. Another row may exist.
+    NoSlot,
     /// The database responds with an error that may pass.
     Unavailable,
+    /// The database rejects a row.
+    RowRejected,
     /// The database responds with an error that lasts until somebody fixes it.
     Permanent,
 }
 
 impl FailureKind {
-    /// Returns whether the connection can be used after this failure.
-    pub(super) fn is_connection_usable(self) -> bool {
-        matches!(
+    /// Returns whether the database responded with an error, and the connection can be used afterwards. Then the
+    /// statement has no effect.
+    pub(super) fn is_without_effect(self) -> bool {
+        !matches!(
             self,
-            Self::Cancelled | Self::StatementFailed | Self::Permanent
+            Self::Disconnected | Self::NoResponse | Self::TooManyConnections | Self::Unavailable
         )
     }
 
@@ -115,75 +57,108 @@ impl FailureKind {
     pub(super) fn is_database_response(self) -> bool {
         self >= Self::Cancelled
     }
+
+    /// Returns whether a statement took too long. Fewer rows at a time may help, or another slot: its row may be locked.
+    pub(super) fn is_slow(self) -> bool {
+        matches!(self, Self::NoResponse | Self::Cancelled)
+    }
+
+    /// Returns whether another attempt may succeed.
+    pub(super) fn may_pass(self) -> bool {
+        self < Self::RowRejected
+    }
+
+    /// Returns whether a row may be the cause. A probe shows whether it is.
+    pub(super) fn may_be_a_row(self) -> bool {
+        matches!(
+            self,
+            Self::Cancelled | Self::StatementFailed | Self::Permanent
+        )
+    }
 }
 
-/// Returns a failure of the database.
-pub(super) fn database_failure(kind: FailureKind, reason: String) -> Failure {
-    Failure::Database(DatabaseFailure { reason, kind })
-}
+impl Failure {
+    /// Creates a failure with a description for the owner, without an address.
+    pub(super) fn new(kind: FailureKind, reason: impl Into<String>) -> Self {
+        Self {
+            kind,
+            reason: reason.into(),
+        }
+    }
 
-/// Returns the failure of a statement that always has a row and has returned none.
-pub(super) fn no_row() -> Failure {
-    database_failure(FailureKind::Permanent, "a statement has no result".into())
+    /// Returns the failure of a statement that always has a row and has returned none.
+    pub(super) fn no_row() -> Self {
+        Self::new(FailureKind::Permanent, "a statement has no result")
+    }
+
+    /// Returns the failure of a slot whose row is missing.
+    pub(super) fn no_slot() -> Self {
+        let reason = "rows of waitlist_count are missing, and this user may not create them";
+        Self::new(FailureKind::NoSlot, reason)
+    }
+
+    /// Returns the failure of an attempt that met other transactions.
+    pub(super) fn conflict() -> Self {
+        Self::new(FailureKind::Conflict, "other clients change the same rows")
+    }
 }
 
 impl From<&Error> for Failure {
     fn from(error: &Error) -> Self {
-        let failure = |kind| database_failure(kind, describe(error));
         let Some(code) = error.code() else {
-            return failure(FailureKind::Disconnected);
+            return Self::new(FailureKind::Disconnected, describe(error));
         };
-        if is_conflict(error) {
-            Self::Conflict
-        } else if *code == SqlState::DIVISION_BY_ZERO {
-            Self::OtherEpoch
-        } else if is_of_class(code.code(), &["22", "23", "44", "P0"]) {
-            Self::RowRejected(describe(error))
-        } else if is_lasting(code) {
-            failure(FailureKind::Permanent)
-        } else if *code == SqlState::QUERY_CANCELED {
-            failure(FailureKind::Cancelled)
-        } else if *code == SqlState::TOO_MANY_CONNECTIONS {
-            failure(FailureKind::TooManyConnections)
-        } else if is_of_class(code.code(), &["08", "25", "40", "53", "57", "58"]) {
-            failure(FailureKind::Unavailable)
-        } else {
-            failure(FailureKind::StatementFailed)
+        let conflicts = [
+            SqlState::T_R_SERIALIZATION_FAILURE,
+            SqlState::T_R_DEADLOCK_DETECTED,
+        ];
+        if conflicts.contains(code) {
+            return Self::conflict();
         }
+        if *code == SqlState::DIVISION_BY_ZERO {
+            let reason =
+                "other clients keep changing the list, or a trigger divides by zero (22012)";
+            return Self::new(FailureKind::OtherEpoch, reason);
+        }
+        let is_of_class = |classes: &[&str]| is_of_class(code.code(), classes);
+        let kind = if is_of_class(&["22", "23", "44", "P0"]) {
+            FailureKind::RowRejected
+        } else if *code == SqlState::DISK_FULL || is_of_class(&["0A", "28", "3D", "3F", "42"]) {
+            // Login, database, privilege and disk-full errors last until somebody fixes them.
+            FailureKind::Permanent
+        } else if *code == SqlState::QUERY_CANCELED {
+            FailureKind::Cancelled
+        } else if *code == SqlState::TOO_MANY_CONNECTIONS {
+            FailureKind::TooManyConnections
+        } else if is_of_class(&["08", "25", "40", "53", "57", "58"]) {
+            FailureKind::Unavailable
+        } else {
+            FailureKind::StatementFailed
+        };
+        Self::new(kind, describe(error))
     }
 }
 
 impl From<Failure> for StoreError {
-    fn from(failure: Failure) -> Self {
-        match failure {
-            Failure::Conflict => Self::Database(CONFLICT.into()),
-            Failure::OtherEpoch => Self::Database(OTHER_EPOCH.into()),
-            Failure::NoSlot => Self::Database(NO_SLOT.into()),
-            Failure::RowRejected(reason) => Self::Database(reason.into()),
-            Failure::Database(DatabaseFailure { reason, kind }) if kind.is_database_response() => {
-                Self::Database(reason.into())
-            }
-            Failure::Database(DatabaseFailure { kind, .. }) => match kind {
-                FailureKind::NoResponse => Self::TimedOut,
-                _ => Self::Unreachable,
-            },
+    fn from(Failure { kind, reason }: Failure) -> Self {
+        match kind {
+            FailureKind::NoResponse => Self::TimedOut,
+            FailureKind::Disconnected => Self::Unreachable,
+            _ => Self::Database(reason.into()),
         }
     }
 }
 
-/// Returns whether an error lasts until somebody fixes it: login, database, privilege and disk-full errors.
-fn is_lasting(code: &SqlState) -> bool {
-    *code == SqlState::DISK_FULL || is_of_class(code.code(), &["0A", "28", "3D", "3F", "42"])
+impl From<Error> for StoreError {
+    fn from(error: Error) -> Self {
+        Failure::from(&error).into()
+    }
 }
 
-/// Returns whether the statement should be retried unchanged, because another transaction interfered. That is not an
-/// outage.
-pub(super) fn is_conflict(error: &Error) -> bool {
-    let conflicts = [
-        SqlState::T_R_SERIALIZATION_FAILURE,
-        SqlState::T_R_DEADLOCK_DETECTED,
-    ];
-    error.code().is_some_and(|code| conflicts.contains(code))
+impl From<Elapsed> for StoreError {
+    fn from(_: Elapsed) -> Self {
+        Self::TimedOut
+    }
 }
 
 /// The driver's text for every error while it connects.
@@ -191,7 +166,7 @@ const NO_CONNECTION: &str = "error connecting to server";
 
 /// Describes an error for the owner. An address never appears in a log, so an error that may quote one is described
 /// by its code only. Data errors may quote one, and so may CockroachDB's internal errors, which name keys.
-pub(super) fn describe(error: &Error) -> String {
+fn describe(error: &Error) -> String {
     let Some(error) = error.as_db_error() else {
         let text = error.to_string();
         return match error.source() {

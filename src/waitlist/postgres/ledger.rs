@@ -10,17 +10,15 @@ use super::{
         error::{StoreError, StoreFuture},
         ledger::{
             DELIVERY_LEASE, Delivery, DeliveryResult, DeliveryStart, DeliveryState, DeliveryStatus,
-            Ledger, Message, ServerReply,
+            Ledger, Message, MessageId, ServerReply,
         },
-        message_id::MessageId,
         store::check_call,
         suppression::AddressHash,
     },
     PostgresWaitlist,
-    error::{Failure, FailureKind, database_failure},
+    error::{Failure, FailureKind},
     ledger_sql,
-    rows::{column, get},
-    writer::truncate_to_millis,
+    rows::{column, get, truncate_to_millis},
 };
 
 /// Number of deliveries in a page.
@@ -214,8 +212,8 @@ impl<'a> StatusColumns<'a> {
 
 fn read_delivery(row: &Row) -> Result<Delivery, Failure> {
     let corrupt = || {
-        let reason = "the table waitlist_deliveries has an invalid row".into();
-        database_failure(FailureKind::Permanent, reason)
+        let reason = "the table waitlist_deliveries has an invalid row";
+        Failure::new(FailureKind::Permanent, reason)
     };
     let code: Option<i64> = get(row, 4)?;
     let text: Option<&str> = get(row, 5)?;

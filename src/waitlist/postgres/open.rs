@@ -1,152 +1,96 @@
-//! Finds, creates or updates the list when it is opened.
+//! Finds the list when it is opened, or creates it. Whether the user of a URL may do what a server does.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
-use tokio::time::timeout;
+use tokio::{runtime::Handle, time::timeout};
 use tokio_postgres::{Client, Error, error::SqlState, types::Type};
 use uuid::Uuid;
 
 use super::{
     super::suppression::ListKey,
+    PostgresWaitlist,
     connection::Connection,
     connector::Connector,
-    error::{Failure, FailureKind, describe},
-    open_error::PostgresOpenError,
+    error::FailureKind,
+    open_error::{OpenProblem, PostgresOpenError},
     schema,
     sql::{self, Schema},
     state::State,
     timeouts::{BEGIN_TIMEOUT, RESPONSE_TIMEOUT, WHOLE_LIST_TIMEOUT},
     url::DatabaseUrl,
 };
-use crate::exit::print_stderr;
 
 /// Number of comparisons of two sessions. A pooler may give each connection its own session by chance.
 const COMPARISON_ROUNDS: usize = 3;
 
-/// Finds the list, and creates or updates it if `create_missing`. Reads its count into the state.
+/// Finds the list, and creates it if `create_missing`. Reads its count into the state.
 ///
 /// Returns the connection, and a warning for the owner if a setting puts the list at risk.
 pub(super) async fn open(
-    url: &DatabaseUrl,
     connector: &Connector,
     schema: &OnceLock<Schema>,
     state: &State,
     create_missing: bool,
-) -> Result<(Option<String>, Connection), PostgresOpenError> {
-    let database = &url.to_string();
-    let open_error = |failure| PostgresOpenError::from_failure(database, failure);
-    let mut connection = connector.connect().await.map_err(open_error)?;
-    detect_pooler(connector, &mut connection, database).await?;
-    let settings = with_begin_timeout(database, settings(connection.client())).await?;
+) -> Result<(Option<String>, Connection), OpenProblem> {
+    let mut connection = connector.connect().await?;
+    detect_pooler(connector, &mut connection).await?;
+    let settings = timeout(BEGIN_TIMEOUT, settings(connection.client())).await??;
     if let Some(encoding) = settings.encoding
         && !["UTF8", "UTF-8"].contains(&encoding.to_uppercase().as_str())
     {
-        let database = database.clone();
-        return Err(PostgresOpenError::UnsupportedEncoding { database, encoding });
+        return Err(OpenProblem::Encoding(encoding));
     }
-    let (list_schema, mut format) = match find(&mut connection, database).await? {
-        Some(found) => found,
-        None if create_missing => {
-            let name = schema_for_new_list(&mut connection, database).await?;
-            (Schema::new(&name), None)
+    let found = timeout(BEGIN_TIMEOUT, find(connection.client())).await??;
+    let list_schema = match found {
+        Some((found, Some(schema::FORMAT_VERSION))) => found,
+        Some((_, Some(format))) => return Err(OpenProblem::Format(format)),
+        // If its creation was interrupted, a list has no format.
+        _ if !create_missing => return Err(OpenProblem::NoList),
+        _ => {
+            let created = timeout(WHOLE_LIST_TIMEOUT, create(connection.client())).await??;
+            // A new session has the usual statement timeout again.
+            connection = connector.connect().await?;
+            created
         }
-        None => return Err(no_list(database)),
     };
-    if create_missing && format.is_none_or(|format| format < schema::FORMAT_VERSION) {
-        let was_older = format.is_some();
-        format = Some(migrate(&mut connection, &list_schema, database).await?);
-        if was_older {
-            print_stderr(&format!(
-                "updated the waitlist in {database} to format {}; earlier versions of this program cannot open it",
-                schema::FORMAT_VERSION
-            ));
-        }
-        // A new session has the usual statement timeout again.
-        connection = connector.connect().await.map_err(open_error)?;
-    }
-    check_format(format, database)?;
-    if create_missing {
-        with_begin_timeout(
-            database,
-            schema::create_missing_slots(connection.client(), &list_schema),
-        )
-        .await?;
-    }
     let _ = schema.set(list_schema);
-    state
-        .refresh_count(&mut connection)
-        .await
-        .map_err(open_error)?;
+    state.refresh_count(&mut connection).await?;
     Ok((settings.warning, connection))
 }
 
-/// Creates or updates the tables, and returns their format.
-async fn migrate(
-    connection: &mut Connection,
-    list_schema: &Schema,
-    database: &str,
-) -> Result<i64, PostgresOpenError> {
-    let new_key = ListKey::generate().map_err(|error| PostgresOpenError::Rejected {
-        database: database.to_owned(),
-        reason: error.to_string(),
-    })?;
-    let migrated = schema::migrate(connection.client(), list_schema, new_key);
-    let migrated = timeout(WHOLE_LIST_TIMEOUT, migrated).await;
-    migrated
-        .map_err(|_| timed_out(database))?
-        .map_err(statement_error(database))
+/// Creates the list, or completes it. Returns its schema.
+async fn create(client: &Client) -> Result<Schema, OpenProblem> {
+    let key = ListKey::generate().map_err(|error| OpenProblem::Rejected(error.to_string()))?;
+    let schema = match schema::find_all(client).await?.pop() {
+        Some(found) => found,
+        None => schema_for_new_list(client).await?,
+    };
+    let schema = Schema::new(&schema);
+    schema::create(client, &schema, key).await?;
+    Ok(schema)
 }
 
 /// Returns the schema and the format of the list, if there is one.
-async fn find(
-    connection: &mut Connection,
-    database: &str,
-) -> Result<Option<(Schema, Option<i64>)>, PostgresOpenError> {
-    let client = connection.client();
-    let mut found = with_begin_timeout(database, schema::find_all(client)).await?;
+async fn find(client: &Client) -> Result<Option<(Schema, Option<i64>)>, OpenProblem> {
+    let mut found = schema::find_all(client).await?;
     if found.len() > 1 {
         found.sort();
-        return Err(PostgresOpenError::SeveralLists {
-            database: database.to_owned(),
-            schemas: found,
-        });
+        return Err(OpenProblem::SeveralLists(found));
     }
     let Some(name) = found.pop() else {
         return Ok(None);
     };
     let schema = Schema::new(&name);
-    let format = with_begin_timeout(database, schema::read_format(client, &schema)).await?;
+    let format = schema::read_format(client, &schema).await?;
     Ok(Some((schema, format)))
 }
 
 /// Returns the name of the schema in which to create a list.
-pub(super) async fn schema_for_new_list(
-    connection: &mut Connection,
-    database: &str,
-) -> Result<String, PostgresOpenError> {
-    let current = with_begin_timeout(database, schema::current_schema(connection.client())).await?;
-    current.ok_or_else(|| PostgresOpenError::Rejected {
-        database: database.to_owned(),
-        reason: "the search_path has no schema that exists".into(),
+pub(super) async fn schema_for_new_list(client: &Client) -> Result<String, OpenProblem> {
+    let current = schema::current_schema(client).await?;
+    current.ok_or_else(|| {
+        OpenProblem::Rejected("the search_path has no schema that exists".to_owned())
     })
-}
-
-fn check_format(format: Option<i64>, database: &str) -> Result<(), PostgresOpenError> {
-    let database = database.to_owned();
-    match format {
-        Some(schema::FORMAT_VERSION) => Ok(()),
-        Some(format) if format > schema::FORMAT_VERSION => {
-            Err(PostgresOpenError::NewerFormat { database, format })
-        }
-        Some(format) => Err(PostgresOpenError::OlderFormat { database, format }),
-        None => Err(PostgresOpenError::NoList { database }),
-    }
-}
-
-fn no_list(database: &str) -> PostgresOpenError {
-    PostgresOpenError::NoList {
-        database: database.to_owned(),
-    }
 }
 
 /// The settings of the database that matter to the list.
@@ -183,33 +127,23 @@ async fn settings(client: &Client) -> Result<Settings, Error> {
 /// The first connection sets a marker in its session, then looks for it several times. If the pooler reuses the last
 /// session first, a transaction of the second connection occupies that session, and the first connection gets another
 /// one, or none. If the pooler takes sessions in turn, the first connection soon gets another one.
-async fn detect_pooler(
-    connector: &Connector,
-    first: &mut Connection,
-    database: &str,
-) -> Result<(), PostgresOpenError> {
+async fn detect_pooler(connector: &Connector, first: &mut Connection) -> Result<(), OpenProblem> {
     let mut second = match connector.connect().await {
-        Ok(second) => second,
         // A database with a single connection has nothing to compare.
-        Err(Failure::Database(failure)) if failure.kind == FailureKind::TooManyConnections => {
-            return Ok(());
-        }
-        Err(failure) => return Err(PostgresOpenError::from_failure(database, failure)),
+        Err(failure) if failure.kind == FailureKind::TooManyConnections => return Ok(()),
+        connected => connected?,
     };
     for _ in 0..COMPARISON_ROUNDS {
         let compare = keeps_sessions(first.client(), second.client());
-        let keeps_sessions = match timeout(BEGIN_TIMEOUT, compare).await {
+        let keeps_sessions = match timeout(BEGIN_TIMEOUT, compare).await? {
             // A pooler that gives each statement another session does not support transactions.
-            Ok(Err(error)) if error.code() == Some(&SqlState::PROTOCOL_VIOLATION) => false,
+            Err(error) if error.code() == Some(&SqlState::PROTOCOL_VIOLATION) => false,
             // The database does not support custom settings.
-            Ok(Err(error)) if error.code() == Some(&SqlState::UNDEFINED_OBJECT) => return Ok(()),
-            Ok(done) => done.map_err(statement_error(database))?,
-            Err(_) => return Err(timed_out(database)),
+            Err(error) if error.code() == Some(&SqlState::UNDEFINED_OBJECT) => return Ok(()),
+            compared => compared?,
         };
         if !keeps_sessions {
-            return Err(PostgresOpenError::TransactionPooler {
-                database: database.to_owned(),
-            });
+            return Err(OpenProblem::TransactionPooler);
         }
     }
     Ok(())
@@ -245,31 +179,46 @@ async fn keeps_sessions(first: &Client, second: &mut Client) -> Result<bool, Err
     Ok(is_kept && other.as_deref() != Some(&*marker))
 }
 
-/// Runs a few statements with a timeout.
-pub(super) async fn with_begin_timeout<T>(
-    database: &str,
-    work: impl Future<Output = Result<T, Error>>,
-) -> Result<T, PostgresOpenError> {
-    let done = timeout(BEGIN_TIMEOUT, work).await;
-    done.map_err(|_| timed_out(database))?
-        .map_err(statement_error(database))
-}
+/// Whether the user may read and change all tables of the list in the schema $1, or create them if there are none.
+const HAS_PRIVILEGES: &str = "
+    SELECT coalesce(
+        bool_and(
+            has_table_privilege(name, 'SELECT') AND has_table_privilege(name, 'INSERT')
+                AND has_table_privilege(name, 'UPDATE') AND has_table_privilege(name, 'DELETE')
+        ),
+        has_schema_privilege($1, 'CREATE')
+    )
+    FROM (
+        SELECT format('%I.%I', schemaname, tablename) AS name
+        FROM pg_catalog.pg_tables
+        WHERE schemaname = $1 AND starts_with(tablename, 'waitlist_')
+    ) AS tables";
 
-/// Returns the error of a timeout.
-fn timed_out(database: &str) -> PostgresOpenError {
-    PostgresOpenError::Unreachable {
-        database: database.to_owned(),
-        reason: "no response in time".into(),
+impl PostgresWaitlist {
+    /// Returns whether the user of this URL may do what a server does: read and change the list, or create it if there is
+    /// none. `runtime` must have its own threads. This blocks, like [`open`](Self::open).
+    ///
+    /// # Errors
+    /// [`PostgresOpenError`], if the database cannot be asked.
+    pub fn has_privileges(url: &DatabaseUrl, runtime: &Handle) -> Result<bool, PostgresOpenError> {
+        let asked = runtime.block_on(has_privileges(url));
+        asked.map_err(|problem| PostgresOpenError::new(url, problem))
     }
 }
 
-fn statement_error(database: &str) -> impl Fn(Error) -> PostgresOpenError + use<'_> {
-    move |error| match Failure::from(&error) {
-        // The row may be in a table of the system catalog.
-        Failure::Conflict | Failure::OtherEpoch => PostgresOpenError::Unavailable {
-            database: database.to_owned(),
-            reason: describe(&error),
-        },
-        failure => PostgresOpenError::from_failure(database, failure),
-    }
+async fn has_privileges(url: &DatabaseUrl) -> Result<bool, OpenProblem> {
+    let connector = Connector::new(url, Arc::new(OnceLock::new()), 1)?;
+    let mut connection = connector.connect().await?;
+    let client = connection.client();
+    let asked = async {
+        let name = match schema::find_all(client).await?.into_iter().next() {
+            Some(name) => name,
+            None => schema_for_new_list(client).await?,
+        };
+        let row = client
+            .query_typed_one(HAS_PRIVILEGES, &[(&name, Type::TEXT)])
+            .await?;
+        Ok(row.try_get(0)?)
+    };
+    timeout(BEGIN_TIMEOUT, asked).await?
 }

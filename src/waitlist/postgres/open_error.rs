@@ -4,155 +4,118 @@
 //! print the cause twice.
 
 use thiserror::Error;
+use tokio::time::error::Elapsed;
 
 use super::{
-    error::{CONFLICT, DatabaseFailure, Failure, FailureKind, NO_SLOT, OTHER_EPOCH},
+    error::{Failure, FailureKind},
     schema::FORMAT_VERSION,
     tls::TlsError,
+    url::DatabaseUrl,
 };
 
-/// An error while opening a list. Its text is written for the owner. Nothing was changed.
+/// An error while opening a list. Its text is written for the owner, and includes its cause, so no error has a `source()`: a
+/// caller that prints the chain would print the cause twice. Nothing was changed.
 #[derive(Debug, Error)]
-pub enum PostgresOpenError {
-    /// The TLS options of the URL are unusable.
-    #[error("cannot connect to {database}: {error}")]
-    Tls {
-        /// The database.
-        database: String,
-        /// The cause.
-        error: TlsError,
-    },
-    /// The task that opens the list has panicked.
-    #[error("cannot connect to the database: an internal error while opening the list")]
-    Internal,
-    /// The database does not respond. A retry may succeed.
-    #[error(
-        "{database} does not respond: {reason}; check that the database runs and that this machine can reach it"
-    )]
-    Unreachable {
-        /// The database.
-        database: String,
-        /// The cause.
-        reason: String,
-    },
-    /// The database responds with an error that may pass. A retry may succeed.
-    #[error(
-        "{database} responds, but cannot be used now: {reason}; fix the cause in the database, or try again"
-    )]
-    Unavailable {
-        /// The database.
-        database: String,
-        /// The cause.
-        reason: String,
-    },
-    /// The database responds with an error that lasts until somebody fixes it.
-    #[error(
-        "{database} responds, but rejects the connection or a statement: {reason}; {advice}",
-        advice = rejection_advice(.reason)
-    )]
-    Rejected {
-        /// The database.
-        database: String,
-        /// The cause.
-        reason: String,
-    },
-    /// The database has no list.
-    #[error(
-        "there is no waitlist in {database}; choose its location with --store, or create it with `landing serve` or \
-         `landing import`"
-    )]
-    NoList {
-        /// The database.
-        database: String,
-    },
-    /// The list has an older format, which a server or an import would update.
-    #[error(
-        "{database} has a waitlist of format {format}, and this program reads format {FORMAT_VERSION}; to update it, \
-         start the server once as the user who owns the tables"
-    )]
-    OlderFormat {
-        /// The database.
-        database: String,
-        /// The format of the list.
-        format: i64,
-    },
-    /// The list has a newer format.
-    #[error(
-        "{database} has a waitlist of format {format}, and this program reads format {FORMAT_VERSION}; use the version \
-         that created the list, or a newer one"
-    )]
-    NewerFormat {
-        /// The database.
-        database: String,
-        /// The format of the list.
-        format: i64,
-    },
-    /// The database has several lists.
-    #[error(
-        "{database} has waitlists in several schemas ({}); choose one in the URL with options=-csearch_path%3DSCHEMA",
-        schemas.join(", ")
-    )]
-    SeveralLists {
-        /// The database.
-        database: String,
-        /// The schemas that have a list.
-        schemas: Vec<String>,
-    },
-    /// The database cannot store every address as typed.
-    #[error(
-        "{database} stores text as {encoding}, which cannot represent every address; create a database with \
-         ENCODING 'UTF8'"
-    )]
-    UnsupportedEncoding {
-        /// The database.
-        database: String,
-        /// The encoding of its text.
-        encoding: String,
-    },
-    /// A connection pooler gives each transaction another session.
-    #[error(
-        "{database} is a connection pooler that gives each transaction another session, as PgBouncer does with \
-         pool_mode = transaction; set pool_mode = session for this database, or connect to PostgreSQL directly"
-    )]
-    TransactionPooler {
-        /// The database.
-        database: String,
-    },
+#[error("{database} {problem}")]
+pub struct PostgresOpenError {
+    database: String,
+    problem: OpenProblem,
 }
 
 impl PostgresOpenError {
-    /// Converts a failed connection or statement to an error while opening a list.
-    pub(super) fn from_failure(database: &str, failure: Failure) -> Self {
-        let database = database.to_owned();
-        match failure {
-            Failure::Conflict => Self::Unavailable {
-                database,
-                reason: CONFLICT.into(),
-            },
-            Failure::OtherEpoch => Self::Unavailable {
-                database,
-                reason: OTHER_EPOCH.into(),
-            },
-            Failure::NoSlot => Self::Unavailable {
-                database,
-                reason: NO_SLOT.into(),
-            },
-            Failure::RowRejected(reason) => Self::Rejected { database, reason },
-            Failure::Database(DatabaseFailure { reason, kind }) => match kind {
-                FailureKind::Permanent => Self::Rejected { database, reason },
-                FailureKind::Cancelled
-                | FailureKind::StatementFailed
-                | FailureKind::TooManyConnections
-                | FailureKind::Unavailable => Self::Unavailable { database, reason },
-                // A retry would not help.
-                FailureKind::Disconnected if rejects_tls(&reason) => {
-                    Self::Rejected { database, reason }
-                }
-                FailureKind::NoResponse | FailureKind::Disconnected => {
-                    Self::Unreachable { database, reason }
-                }
-            },
+    /// Adds the database to a problem.
+    pub(super) fn new(url: &DatabaseUrl, problem: OpenProblem) -> Self {
+        Self {
+            database: url.to_string(),
+            problem,
         }
+    }
+
+    /// Returns whether the database has no list.
+    pub fn is_no_list(&self) -> bool {
+        matches!(self.problem, OpenProblem::NoList)
+    }
+
+    /// Returns whether another attempt may succeed.
+    pub fn may_pass(&self) -> bool {
+        use OpenProblem::{Unavailable, Unreachable};
+        matches!(self.problem, Unreachable(_) | Unavailable(_))
+    }
+}
+
+/// What is wrong with a database.
+#[derive(Debug, Error)]
+pub(super) enum OpenProblem {
+    /// The TLS options of the URL are unusable.
+    #[error("cannot be connected to: {0}")]
+    Tls(#[from] TlsError),
+    /// The task that opens the list has panicked.
+    #[error("cannot be connected to: an internal error while opening the list")]
+    Internal,
+    /// It does not respond.
+    #[error(
+        "does not respond: {0}; check that the database runs and that this machine can reach it"
+    )]
+    Unreachable(String),
+    /// It responds with an error that may pass.
+    #[error("responds, but cannot be used now: {0}; fix the cause in the database, or try again")]
+    Unavailable(String),
+    /// It responds with an error that lasts until somebody fixes it.
+    #[error(
+        "responds, but rejects the connection or a statement: {0}; {advice}",
+        advice = rejection_advice(.0)
+    )]
+    Rejected(String),
+    #[error(
+        "has no waitlist; choose its location with --store, or create it with `landing serve` or `landing import`"
+    )]
+    NoList,
+    /// The list has another format.
+    #[error(
+        "has a waitlist of format {0}, and this program reads format {FORMAT_VERSION}; run the version that wrote it, or \
+         back up the list with that version and restore the backup into a new database"
+    )]
+    Format(i64),
+    /// The search path has several schemas with a list.
+    #[error(
+        "has waitlists in several schemas ({}); choose one in the URL with options=-csearch_path%3DSCHEMA",
+        .0.join(", ")
+    )]
+    SeveralLists(Vec<String>),
+    /// It cannot store every address as typed.
+    #[error(
+        "stores text as {0}, which cannot represent every address; create a database with ENCODING 'UTF8'"
+    )]
+    Encoding(String),
+    /// A connection pooler gives each transaction another session.
+    #[error(
+        "is a connection pooler that gives each transaction another session, as PgBouncer does with pool_mode = \
+         transaction; set pool_mode = session for this database, or connect to PostgreSQL directly"
+    )]
+    TransactionPooler,
+}
+
+impl From<Failure> for OpenProblem {
+    fn from(Failure { kind, reason }: Failure) -> Self {
+        match kind {
+            FailureKind::Permanent | FailureKind::RowRejected => Self::Rejected(reason),
+            // A retry would not help.
+            FailureKind::Disconnected if rejects_tls(&reason) => Self::Rejected(reason),
+            FailureKind::NoResponse | FailureKind::Disconnected => Self::Unreachable(reason),
+            _ => Self::Unavailable(reason),
+        }
+    }
+}
+
+impl From<tokio_postgres::Error> for OpenProblem {
+    fn from(error: tokio_postgres::Error) -> Self {
+        Failure::from(&error).into()
+    }
+}
+
+impl From<Elapsed> for OpenProblem {
+    fn from(_: Elapsed) -> Self {
+        Self::Unreachable("no response in time".to_owned())
     }
 }
 

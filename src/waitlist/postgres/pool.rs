@@ -3,6 +3,7 @@
 
 use std::{
     fmt,
+    ops::ControlFlow,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -15,12 +16,12 @@ use tokio_postgres::{Row, types::ToSql};
 
 use super::{
     super::{error::StoreError, queue::REPLY_TIMEOUT},
-    change::Change,
     connection::Connection,
     connector::Connector,
     error::Failure,
-    sql,
+    schema, sql,
     state::State,
+    writer::Writer,
 };
 
 /// Maximum number of operations at a time. It is less than the connections to a host, because statements still run after
@@ -29,41 +30,6 @@ const OPERATIONS_MAX: usize = 2;
 
 /// Pause before an operation is repeated.
 const RETRY_INTERVAL: Duration = Duration::from_millis(100);
-
-/// What changes the list. An attempt that failed may have taken effect, fully or in part, so another one must be
-/// harmless.
-pub(super) trait Operation: Send {
-    type Output: Send;
-
-    fn attempt(
-        &mut self,
-        change: &mut Change<'_>,
-    ) -> impl Future<Output = Result<Self::Output, Failure>> + Send;
-}
-
-/// What runs in a pool: a change, or a single statement.
-trait Attempt: Send {
-    type Output: Send;
-
-    fn run(
-        &mut self,
-        connection: &mut Connection,
-        state: &State,
-    ) -> impl Future<Output = Result<Self::Output, Failure>> + Send;
-}
-
-impl<O: Operation> Attempt for O {
-    type Output = O::Output;
-
-    async fn run(
-        &mut self,
-        connection: &mut Connection,
-        state: &State,
-    ) -> Result<O::Output, Failure> {
-        let mut change = Change::begin(connection, state).await?;
-        self.attempt(&mut change).await
-    }
-}
 
 /// The connections for operations. Their statements wait briefly for locks, see [`sql::BRIEF_LOCKS`].
 pub(super) struct Pool {
@@ -89,64 +55,60 @@ impl Pool {
         }
     }
 
-    /// Changes the list, and repeats that after a failure that may pass. Between two attempts, others run.
+    /// Returns the rows of a statement, and repeats it after a failure that may pass.
     ///
     /// # Errors
-    /// [`StoreError`], after as long as a client waits for a reply. Then the change may have taken effect.
-    pub(super) async fn change<O: Operation>(&self, change: O) -> Result<O::Output, StoreError> {
-        self.run(change).await
-    }
-
-    /// Returns the rows of a statement.
-    ///
-    /// # Errors
-    /// Like [`change`](Self::change).
+    /// [`StoreError`], after as long as a client waits for a reply.
     pub(super) async fn query(
         &self,
         statement: &'static str,
         params: &[&(dyn ToSql + Sync)],
     ) -> Result<Vec<Row>, StoreError> {
-        self.run(Query { statement, params }).await
-    }
-
-    async fn run<A: Attempt>(&self, mut operation: A) -> Result<A::Output, StoreError> {
-        let deadline = Instant::now() + REPLY_TIMEOUT;
-        let mut last_error = StoreError::TimedOut;
+        let mut attempts = self.attempts();
         loop {
-            let turn = async {
-                let _turn = self.running.acquire().await;
-                self.attempt(&mut operation).await
+            let attempt = async {
+                let mut connection = self.connect().await?;
+                let done = connection.query(statement, params).await;
+                self.keep(connection);
+                done
             };
-            // An attempt that is dropped leaves its connection to the driver, which reads the rest of the response.
-            let failure = match timeout_at(deadline, turn).await {
-                Ok(Ok(output)) => return Ok(output),
-                Ok(Err(failure)) => failure,
-                Err(_) => return Err(last_error),
-            };
-            let may_pass = failure.may_pass();
-            last_error = failure.into();
-            if !may_pass || Instant::now() > deadline {
-                return Err(last_error);
+            if let ControlFlow::Break(done) = attempts.run(attempt).await {
+                return done;
             }
-            sleep(RETRY_INTERVAL).await;
         }
     }
 
-    async fn attempt<A: Attempt>(&self, operation: &mut A) -> Result<A::Output, Failure> {
+    /// Begins to attempt something, for as long as a client waits for a reply.
+    pub(super) fn attempts(&self) -> Attempts<'_> {
+        Attempts {
+            pool: self,
+            deadline: Instant::now() + REPLY_TIMEOUT,
+            last_error: StoreError::TimedOut,
+        }
+    }
+
+    /// Returns a writer in the current epoch of the list.
+    pub(super) async fn begin(&self) -> Result<Writer, Failure> {
+        let connection = self.connect().await?;
+        Writer::begin(connection, &self.state, schema::random_slot(None)).await
+    }
+
+    /// Returns an idle connection, or opens one.
+    async fn connect(&self) -> Result<Connection, Failure> {
         let idle = self.idle().pop();
-        let mut connection = match idle.filter(|it| it.is_usable() && !it.has_moved()) {
-            Some(connection) => connection,
-            None => {
-                let mut connection = self.connector.connect().await?;
-                connection.execute(sql::BRIEF_LOCKS).await?;
-                connection
-            }
-        };
-        let done = operation.run(&mut connection, &self.state).await;
+        if let Some(connection) = idle.filter(|it| it.is_usable() && !it.has_moved()) {
+            return Ok(connection);
+        }
+        let mut connection = self.connector.connect().await?;
+        connection.execute(sql::BRIEF_LOCKS).await?;
+        Ok(connection)
+    }
+
+    /// Keeps a connection for the next operation.
+    pub(super) fn keep(&self, connection: Connection) {
         if connection.is_usable() {
             self.idle().push(connection);
         }
-        done
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
@@ -154,16 +116,59 @@ impl Pool {
     }
 }
 
-/// A single statement.
-struct Query<'a> {
-    statement: &'static str,
-    params: &'a [&'a (dyn ToSql + Sync)],
+/// The attempts of an operation. Between two of them, others run.
+pub(super) struct Attempts<'a> {
+    pool: &'a Pool,
+    deadline: Instant,
+    last_error: StoreError,
 }
 
-impl Attempt for Query<'_> {
-    type Output = Vec<Row>;
-
-    async fn run(&mut self, connection: &mut Connection, _: &State) -> Result<Vec<Row>, Failure> {
-        connection.query(self.statement, self.params).await
+impl Attempts<'_> {
+    /// Makes an attempt. Returns the result, unless another attempt may succeed.
+    pub(super) async fn run<T>(
+        &mut self,
+        attempt: impl Future<Output = Result<T, Failure>>,
+    ) -> ControlFlow<Result<T, StoreError>> {
+        let turn = async {
+            let _turn = self.pool.running.acquire().await;
+            attempt.await
+        };
+        // An attempt that is dropped leaves its connection to the driver, which reads the rest of the response.
+        let failure = match timeout_at(self.deadline, turn).await {
+            Ok(Ok(output)) => return ControlFlow::Break(Ok(output)),
+            Ok(Err(failure)) => failure,
+            Err(_) => return ControlFlow::Break(Err(self.last_error.clone())),
+        };
+        let may_pass = failure.kind.may_pass();
+        self.last_error = failure.into();
+        if !may_pass || Instant::now() > self.deadline {
+            return ControlFlow::Break(Err(self.last_error.clone()));
+        }
+        sleep(RETRY_INTERVAL).await;
+        ControlFlow::Continue(())
     }
 }
+
+/// Changes the list over a connection of a pool, and repeats that after a failure that may pass. An attempt that failed may
+/// have taken effect, fully or in part, so another one must be harmless. Each reads the epoch of the list first. What it
+/// reads afterwards is as new.
+///
+/// This is a macro, because the compiler cannot prove of an async closure that its futures can be sent to other threads.
+macro_rules! change {
+    ($pool:expr, |$writer:ident| { $($attempt:tt)* }) => {{
+        let mut attempts = $pool.attempts();
+        loop {
+            let attempt = async {
+                let mut writer = $pool.begin().await?;
+                let $writer = &mut writer;
+                let done = async { $($attempt)* }.await;
+                $pool.keep(writer.connection);
+                done
+            };
+            if let std::ops::ControlFlow::Break(done) = attempts.run(attempt).await {
+                break done;
+            }
+        }
+    }};
+}
+pub(super) use change;

@@ -8,25 +8,22 @@ use uuid::Uuid;
 
 use super::{
     super::{
-        backup_item::{BackupItem, RestoreError},
-        entry::WaitlistEntry,
-        ledger::{Delivery, Message},
-        message_id::MessageId,
-        source::Source,
-        suppression::{Departure, ListKey},
+        entry::Source,
+        ledger::MessageId,
+        store::{BackupItem, RestoreError},
+        suppression::ListKey,
     },
-    connection::Connection,
+    PostgresWaitlist,
+    connection::{Connection, Param},
     connector::Connector,
     error::Failure,
-    ledger::StatusColumns,
-    rows::get,
+    rows::{get, truncate_to_millis},
     sql,
     timeouts::{BACKUP_TIMEOUT, IDLE_RESTORE_TIMEOUT, WHOLE_LIST_TIMEOUT},
-    writer::{kind_and_time, truncate_to_millis},
 };
 
-/// Number of items that are read before they are inserted.
-const ITEMS_PER_STATEMENT_MAX: usize = 4096;
+/// Number of items that are sent before the database must have inserted them.
+const ITEMS_PER_PART: usize = 4096;
 
 const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
 
@@ -42,29 +39,22 @@ const IS_EMPTY: &str = "
 
 const SET_KEY: &str = "UPDATE {schema}.waitlist_key SET key = $1";
 
-const ADD_SUPPRESSED: &str = "
-    INSERT INTO {schema}.waitlist_suppressed (hash) SELECT unnest($1::bytea[])";
+const ADD_SUPPRESSED: &str = "INSERT INTO {schema}.waitlist_suppressed (hash) VALUES ($1)";
 
-const ADD_DEPARTURES: &str = "
-    INSERT INTO {schema}.waitlist_departures (id, source) SELECT * FROM unnest($1::uuid[], $2::text[])";
+const ADD_DEPARTURE: &str = "
+    INSERT INTO {schema}.waitlist_departures (id, source) VALUES ($1, $2)";
 
-const ADD_MESSAGES: &str = "
-    INSERT INTO {schema}.waitlist_messages (id, begun_at, subject, text_digest)
-    SELECT * FROM unnest($1::text[], $2::timestamptz[], $3::text[], $4::bytea[])";
+const ADD_MESSAGE: &str = "
+    INSERT INTO {schema}.waitlist_messages (id, begun_at, subject, text_digest) VALUES ($1, $2, $3, $4)";
 
-const ADD_DELIVERIES: &str = "
+const ADD_DELIVERY: &str = "
     INSERT INTO {schema}.waitlist_deliveries
         (message, number, recipient, state, since, code, reply, attempts, added_by)
-    SELECT new.*, $9::uuid FROM unnest($1::text[], $2::bigint[], $3::bytea[], $4::text[], $5::timestamptz[],
-        $6::bigint[], $7::text[], $8::bigint[]) AS new";
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
 
-const ADD_PEOPLE: &str = "
-    INSERT INTO {schema}.waitlist_entries (key, email, joined_at, source, id)
-    SELECT * FROM unnest($1::bytea[], $2::text[], $3::timestamptz[], $4::text[], $5::uuid[])";
-
-const ADD_FACTS: &str = "
-    INSERT INTO {schema}.waitlist_facts (key, id, kind, at)
-    SELECT * FROM unnest($1::bytea[], $2::uuid[], $3::text[], $4::timestamptz[])";
+const ADD_PERSON: &str = "
+    INSERT INTO {schema}.waitlist_entries (key, id, email, joined_at, source, asked_at, confirmed_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7)";
 
 /// Counts the $1 people, and raises the epochs of all slots like [`ERASE`](sql::ERASE), so that every instance reads the
 /// key again.
@@ -76,8 +66,24 @@ const SET_COUNT: &str = "
 
 const COMMIT: &str = "COMMIT";
 
-/// Restores a backup, see [`PostgresWaitlist::restore`](super::PostgresWaitlist::restore).
-pub(super) async fn restore(
+impl PostgresWaitlist {
+    /// Restores a backup into the list, which must be empty. Everything is restored or nothing, whatever interrupts it.
+    /// Deliveries that had begun are unknown. The stores of other instances notice it, but the instances must be started
+    /// again: their servers keep what they have derived from the key. This blocks, like [`open`](Self::open).
+    ///
+    /// # Errors
+    /// [`RestoreError`]. Then the list is as empty as before, unless the connection was lost during the commit.
+    pub fn restore(
+        &self,
+        key: ListKey,
+        items: impl Iterator<Item = io::Result<BackupItem>>,
+    ) -> Result<(), RestoreError> {
+        self.runtime
+            .block_on(restore(&self.reader_connector, key, items))
+    }
+}
+
+async fn restore(
     connector: &Connector,
     key: ListKey,
     mut items: impl Iterator<Item = io::Result<BackupItem>>,
@@ -94,7 +100,7 @@ pub(super) async fn restore(
     transaction.begin(key).await?;
     loop {
         let begun_at = Instant::now();
-        let some: io::Result<Vec<_>> = items.by_ref().take(ITEMS_PER_STATEMENT_MAX).collect();
+        let some: io::Result<Vec<_>> = items.by_ref().take(ITEMS_PER_PART).collect();
         let some = some.map_err(RestoreError::Backup)?;
         if begun_at.elapsed() > BACKUP_TIMEOUT {
             let reason = "reading it paused for more than ten minutes";
@@ -103,7 +109,9 @@ pub(super) async fn restore(
         if some.is_empty() {
             return transaction.commit().await;
         }
-        transaction.add(some).await?;
+        let rows = some.into_iter().map(|item| transaction.row(item)).collect();
+        let added = transaction.connection.execute_all(WHOLE_LIST_TIMEOUT, rows);
+        added.await?;
     }
 }
 
@@ -127,120 +135,56 @@ impl Transaction<'_> {
         Ok(self.run(SET_KEY, &[&key.as_bytes()]).await?)
     }
 
-    /// Adds some items. The kinds are in the order of their foreign keys.
-    async fn add(&mut self, items: Vec<BackupItem>) -> Result<(), Failure> {
-        let (mut hashes, mut departures, mut messages) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut deliveries, mut people) = (Vec::new(), Vec::new());
-        for item in items {
-            match item {
-                BackupItem::Suppressed(hash) => hashes.push(hash.as_bytes().to_owned()),
-                BackupItem::Departure(departure) => departures.push(departure),
-                BackupItem::Message(message) => messages.push(message),
-                BackupItem::Delivery(message, delivery) => {
-                    deliveries.push((message, delivery.taken_over()));
-                }
-                BackupItem::Person(entry) => people.push(entry),
+    /// Returns the statement that adds an item, and its parameters.
+    fn row(&mut self, item: BackupItem) -> (&'static str, Vec<Param>) {
+        match item {
+            BackupItem::Suppressed(hash) => (ADD_SUPPRESSED, vec![param(hash.as_bytes().to_vec())]),
+            BackupItem::Departure(departure) => {
+                let params = vec![param(departure.id), source_param(departure.source)];
+                (ADD_DEPARTURE, params)
+            }
+            BackupItem::Message(message) => {
+                let params = vec![
+                    param(message.id.as_str().to_owned()),
+                    param(truncate_to_millis(message.begun_at)),
+                    param(message.subject().to_owned()),
+                    param(message.text_digest.map(Vec::from)),
+                ];
+                (ADD_MESSAGE, params)
+            }
+            BackupItem::Delivery(message, delivery) => {
+                let number = self.deliveries.entry(message.clone()).or_default();
+                let delivery = delivery.taken_over();
+                let reply = delivery.status.reply.as_ref();
+                let params = vec![
+                    param(message.as_str().to_owned()),
+                    param(*number),
+                    param(delivery.recipient.as_bytes().to_vec()),
+                    param(delivery.status.state.as_str()),
+                    param(delivery.status.since.map(truncate_to_millis)),
+                    param(reply.map(|it| i64::from(it.code))),
+                    param(reply.map(|it| it.text().to_owned())),
+                    param(i64::from(delivery.attempts)),
+                    param(Uuid::now_v7()),
+                ];
+                *number += 1;
+                (ADD_DELIVERY, params)
+            }
+            BackupItem::Person(entry) => {
+                self.people += 1;
+                let params = vec![
+                    param(entry.email.key().into_bytes()),
+                    // These ids grow, so people of the same time keep their order.
+                    param(Uuid::now_v7()),
+                    param(entry.email.as_typed().to_owned()),
+                    param(truncate_to_millis(entry.joined_at)),
+                    source_param(entry.source),
+                    param(entry.asked_at.map(truncate_to_millis)),
+                    param(entry.confirmed_at.map(truncate_to_millis)),
+                ];
+                (ADD_PERSON, params)
             }
         }
-        if !hashes.is_empty() {
-            self.run(ADD_SUPPRESSED, &[&hashes]).await?;
-        }
-        if !departures.is_empty() {
-            self.add_departures(&departures).await?;
-        }
-        if !messages.is_empty() {
-            self.add_messages(&messages).await?;
-        }
-        if !deliveries.is_empty() {
-            self.add_deliveries(&deliveries).await?;
-        }
-        if !people.is_empty() {
-            self.add_people(&people).await?;
-        }
-        Ok(())
-    }
-
-    async fn add_departures(&mut self, departures: &[Departure]) -> Result<(), Failure> {
-        let ids: Vec<_> = departures.iter().map(|it| it.id).collect();
-        let sources = departures.iter().map(|it| it.source.as_ref());
-        let sources: Vec<_> = sources.map(|it| it.map(Source::as_str)).collect();
-        self.run(ADD_DEPARTURES, &[&ids, &sources]).await
-    }
-
-    async fn add_messages(&mut self, messages: &[Message]) -> Result<(), Failure> {
-        let ids: Vec<_> = messages.iter().map(|it| it.id.as_str()).collect();
-        let times = messages.iter().map(|it| truncate_to_millis(it.begun_at));
-        let times: Vec<_> = times.collect();
-        let subjects: Vec<_> = messages.iter().map(|it| it.subject()).collect();
-        let digests = messages.iter().map(|it| it.text_digest.as_ref());
-        let digests: Vec<_> = digests.map(|it| it.map(<[u8; 32]>::as_slice)).collect();
-        let params: [&(dyn ToSql + Sync); 4] = [&ids, &times, &subjects, &digests];
-        self.run(ADD_MESSAGES, &params).await
-    }
-
-    async fn add_deliveries(
-        &mut self,
-        deliveries: &[(MessageId, Delivery)],
-    ) -> Result<(), Failure> {
-        let mut numbers = Vec::new();
-        for (message, _) in deliveries {
-            let next = self.deliveries.entry(message.clone()).or_default();
-            numbers.push(*next);
-            *next += 1;
-        }
-        let messages: Vec<_> = deliveries.iter().map(|(it, _)| it.as_str()).collect();
-        let column = || deliveries.iter().map(|(_, delivery)| delivery);
-        let recipients: Vec<_> = column().map(|it| it.recipient.as_bytes()).collect();
-        let StatusColumns {
-            states,
-            times,
-            codes,
-            replies,
-        } = &StatusColumns::new(column().map(|it| &it.status));
-        let attempts: Vec<_> = column().map(|it| i64::from(it.attempts)).collect();
-        let addition = Uuid::now_v7();
-        let params: [&(dyn ToSql + Sync); 9] = [
-            &messages,
-            &numbers,
-            &recipients,
-            states,
-            times,
-            codes,
-            replies,
-            &attempts,
-            &addition,
-        ];
-        self.run(ADD_DELIVERIES, &params).await
-    }
-
-    async fn add_people(&mut self, people: &[WaitlistEntry]) -> Result<(), Failure> {
-        let keys: Vec<_> = people
-            .iter()
-            .map(|it| it.email.key().into_bytes())
-            .collect();
-        let emails: Vec<_> = people.iter().map(|it| it.email.as_typed()).collect();
-        let times: Vec<_> = people
-            .iter()
-            .map(|it| truncate_to_millis(it.joined_at))
-            .collect();
-        let sources = people.iter().map(|it| it.source.as_ref());
-        let sources: Vec<_> = sources.map(|it| it.map(Source::as_str)).collect();
-        // These ids grow, so people of the same time keep their order.
-        let ids: Vec<_> = people.iter().map(|_| Uuid::now_v7()).collect();
-        let params: [&(dyn ToSql + Sync); 5] = [&keys, &emails, &times, &sources, &ids];
-        self.run(ADD_PEOPLE, &params).await?;
-        let facts = keys.iter().zip(people);
-        let facts = facts.flat_map(|(key, entry)| entry.facts().map(move |fact| (key, fact)));
-        let facts: Vec<_> = facts.collect();
-        if !facts.is_empty() {
-            let ids: Vec<_> = facts.iter().map(|_| Uuid::now_v7()).collect();
-            let keys: Vec<_> = facts.iter().map(|(key, _)| *key).collect();
-            let (kinds, times): (Vec<_>, Vec<_>) =
-                facts.iter().map(|(_, fact)| kind_and_time(*fact)).unzip();
-            self.run(ADD_FACTS, &[&keys, &ids, &kinds, &times]).await?;
-        }
-        self.people += people.len() as i64;
-        Ok(())
     }
 
     async fn commit(mut self) -> Result<(), RestoreError> {
@@ -266,4 +210,12 @@ impl From<Failure> for RestoreError {
     fn from(failure: Failure) -> Self {
         Self::Store(failure.into())
     }
+}
+
+fn param(value: impl ToSql + Sync + Send + 'static) -> Param {
+    Box::new(value)
+}
+
+fn source_param(source: Option<Source>) -> Param {
+    param(source.map(|it| it.as_str().to_owned()))
 }

@@ -1,8 +1,53 @@
-//! Reads the values of rows.
+//! Converts rows to values, and entries to columns.
 
-use tokio_postgres::{Row, types::FromSql};
+use std::{collections::HashMap, time::SystemTime};
 
-use super::error::Failure;
+use tokio_postgres::{Error, Row, types::FromSql};
+use uuid::Uuid;
+
+use super::{
+    super::{
+        email::Email,
+        entry::{Source, WaitlistEntry, from_unix_millis, unix_millis},
+    },
+    error::Failure,
+};
+
+/// An entry in the database, with the id of its sign-up.
+pub(super) struct ListedEntry {
+    pub(super) id: Uuid,
+    pub(super) entry: WaitlistEntry,
+}
+
+/// The columns of some entries.
+pub(super) struct EntryColumns<'a> {
+    pub(super) emails: Vec<&'a str>,
+    pub(super) times: Vec<SystemTime>,
+    pub(super) sources: Vec<Option<&'a str>>,
+    pub(super) asked: Vec<Option<SystemTime>>,
+    pub(super) confirmed: Vec<Option<SystemTime>>,
+}
+
+impl<'a> EntryColumns<'a> {
+    pub(super) fn new(entries: impl Iterator<Item = &'a WaitlistEntry> + Clone) -> Self {
+        let source = |entry: &'a WaitlistEntry| entry.source.as_ref().map(Source::as_str);
+        let asked = |entry: &WaitlistEntry| entry.asked_at.map(truncate_to_millis);
+        let confirmed = |entry: &WaitlistEntry| entry.confirmed_at.map(truncate_to_millis);
+        let time = |entry: &WaitlistEntry| truncate_to_millis(entry.joined_at);
+        Self {
+            emails: entries.clone().map(|it| it.email.as_typed()).collect(),
+            times: entries.clone().map(time).collect(),
+            sources: entries.clone().map(source).collect(),
+            asked: entries.clone().map(asked).collect(),
+            confirmed: entries.map(confirmed).collect(),
+        }
+    }
+}
+
+/// Truncates a time to milliseconds, as every store does.
+pub(super) fn truncate_to_millis(time: SystemTime) -> SystemTime {
+    from_unix_millis(unix_millis(time))
+}
 
 /// Returns a value of a row.
 pub(super) fn get<'a, T: FromSql<'a>>(row: &'a Row, index: usize) -> Result<T, Failure> {
@@ -12,4 +57,27 @@ pub(super) fn get<'a, T: FromSql<'a>>(row: &'a Row, index: usize) -> Result<T, F
 /// Returns a column of all rows.
 pub(super) fn column<'a, T: FromSql<'a>>(rows: &'a [Row], index: usize) -> Result<Vec<T>, Failure> {
     rows.iter().map(|row| get(row, index)).collect()
+}
+
+/// Returns the entry in the first five columns of a row.
+pub(super) fn entry_from_row(row: &Row) -> Result<WaitlistEntry, Error> {
+    let source: Option<&str> = row.try_get(2)?;
+    Ok(WaitlistEntry {
+        email: Email::from_stored(row.try_get(0)?),
+        joined_at: row.try_get(1)?,
+        source: source.map(Source::from_stored),
+        asked_at: row.try_get(3)?,
+        confirmed_at: row.try_get(4)?,
+    })
+}
+
+/// Returns the entries in the rows of [`FIND_LISTED`](super::sql::FIND_LISTED), by their keys.
+pub(super) fn listed_entries(rows: &[Row]) -> Result<HashMap<Vec<u8>, ListedEntry>, Failure> {
+    let listed = |row| {
+        let entry = entry_from_row(row)?;
+        let id = row.try_get(6)?;
+        Ok((row.try_get(5)?, ListedEntry { id, entry }))
+    };
+    let listed: Result<_, Error> = rows.iter().map(listed).collect();
+    listed.map_err(|error| Failure::from(&error))
 }

@@ -1,9 +1,8 @@
-//! Creates and updates the tables.
+//! The tables of a list, and how they are created.
 //!
-//! Migration tools rely on features that not all engines have. Advisory locks have no effect in CockroachDB. Neither
-//! CockroachDB (since 25.1) nor YugabyteDB creates a table inside a transaction. So nothing is locked. Every statement
-//! can be repeated, also by several instances that start at once, and the version is written after all statements of a
-//! migration are done.
+//! Not all engines can create tables in one step. Advisory locks have no effect in CockroachDB. Neither CockroachDB
+//! (since 25.1) nor YugabyteDB creates a table inside a transaction. So nothing is locked. Every statement can be
+//! repeated, also by several instances that start at once, and the format is recorded after all of them are done.
 
 use std::time::Duration;
 
@@ -13,22 +12,112 @@ use uuid::Uuid;
 
 use super::{
     super::suppression::ListKey,
-    migrations::{
-        CREATE_MIGRATIONS, KEY_MIGRATION, MIGRATIONS, READ_FORMAT, RECORD_MIGRATION, SLOTS,
-    },
     sql::{self, Schema},
-    suppression_sql,
 };
 
 /// Format of the list that this program reads and writes.
-pub(super) const FORMAT_VERSION: i64 = MIGRATIONS.len() as i64;
+pub(super) const FORMAT_VERSION: i64 = 7;
 
-/// Maximum time to retry a migration that other instances disturb, because they start at the same time.
+/// Number of rows in `waitlist_count`. Instances may share a row.
+const SLOTS: i64 = 64;
+
+/// The tables.
+const CREATE_TABLES: [&str; 9] = [
+    // The format of the list.
+    "CREATE TABLE IF NOT EXISTS {schema}.waitlist_migrations (
+        version bigint PRIMARY KEY,
+        applied_at timestamptz NOT NULL DEFAULT now()
+    )",
+    // key: the form that all spellings of an address share. It is in bytes, because the order of text depends on the
+    // machine and changes with its updates.
+    // email: the address as typed.
+    // joined_at: when the sign-up reached its server, to the millisecond.
+    // id: the id of the sign-up, a UUID of version 7 (RFC 9562). By it, an instance recognises its own sign-ups, and
+    // sign-ups of the same millisecond keep their order.
+    // source: where the person came from, or NULL.
+    // asked_at, confirmed_at: when the person was asked to confirm the address, and has, or NULL.
+    "CREATE TABLE IF NOT EXISTS {schema}.waitlist_entries (
+        key bytea PRIMARY KEY,
+        email text NOT NULL,
+        joined_at timestamptz NOT NULL,
+        id uuid NOT NULL,
+        source text,
+        asked_at timestamptz,
+        confirmed_at timestamptz
+    )",
+    // With ASC, YugabyteDB sorts the index by time instead of distributing it by a hash.
+    "CREATE INDEX IF NOT EXISTS waitlist_entries_by_time
+        ON {schema}.waitlist_entries (joined_at ASC, id ASC)",
+    // The number of entries is the sum of these rows. With a single row, each instance would wait until the sign-ups of
+    // the other instances are on the disk.
+    "CREATE TABLE IF NOT EXISTS {schema}.waitlist_count (
+        slot bigint PRIMARY KEY,
+        entries bigint NOT NULL,
+        epoch bigint NOT NULL
+    )",
+    // The key of the hashes, in a single row. It is created with the list.
+    "CREATE TABLE IF NOT EXISTS {schema}.waitlist_key (
+        id bigint PRIMARY KEY,
+        key bytea NOT NULL
+    )",
+    // hash: the first 16 bytes of the HMAC-SHA-256 of an address, in the form that all its spellings share.
+    "CREATE TABLE IF NOT EXISTS {schema}.waitlist_suppressed (
+        hash bytea PRIMARY KEY
+    )",
+    // Somebody has left. id: a UUID of version 4. source: where the person came from, or NULL.
+    "CREATE TABLE IF NOT EXISTS {schema}.waitlist_departures (
+        id uuid PRIMARY KEY,
+        source text
+    )",
+    // The messages to the people on the list. text_digest: the SHA-256 of the text in Markdown, or NULL.
+    "CREATE TABLE IF NOT EXISTS {schema}.waitlist_messages (
+        id text PRIMARY KEY,
+        begun_at timestamptz NOT NULL,
+        subject text NOT NULL,
+        text_digest bytea
+    )",
+    // number: from 0, in each message. recipient: the hash of the address, as in `waitlist_suppressed`. state: `waiting`,
+    // `sending`, `accepted`, `deferred`, `refused`, `unknown` or `skipped`. since: when it got into this state. code,
+    // reply: what the mail server replied. added_by, begun_by: the ids of the requests that have added it, and begun it
+    // last. By them, a client recognizes its own changes after it has lost the response. leased_until: when a delivery
+    // that has begun becomes unknown.
+    "CREATE TABLE IF NOT EXISTS {schema}.waitlist_deliveries (
+        message text NOT NULL REFERENCES {schema}.waitlist_messages (id),
+        number bigint NOT NULL,
+        recipient bytea NOT NULL,
+        state text NOT NULL,
+        since timestamptz,
+        code bigint,
+        reply text,
+        attempts bigint NOT NULL,
+        added_by uuid NOT NULL,
+        begun_by uuid,
+        leased_until timestamptz,
+        PRIMARY KEY (message, number)
+    )",
+];
+
+/// Creates the missing rows of the count, with the epoch of the others. Late or twice: it does nothing.
+pub(super) const CREATE_MISSING_SLOTS: &str = "
+    INSERT INTO {schema}.waitlist_count (slot, entries, epoch)
+    SELECT slot, 0, coalesce(
+        (SELECT max(epoch) FROM {schema}.waitlist_count),
+        (1000 * extract(epoch FROM now()))::bigint
+    )
+    FROM generate_series(0, 63) AS slot
+    ON CONFLICT (slot) DO NOTHING";
+
+/// Records the format. Late or twice: it does nothing.
+pub(super) const RECORD_FORMAT: &str = "
+    INSERT INTO {schema}.waitlist_migrations (version) VALUES ($1) ON CONFLICT (version) DO NOTHING";
+
+/// Returns the format, or NULL if the tables are not complete.
+const READ_FORMAT: &str = "SELECT max(version) FROM {schema}.waitlist_migrations";
+
+/// Maximum time to retry while other instances create the same tables, because they start at the same time.
 const RACE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Pause before such a retry.
 const RACE_RETRY_INTERVAL: Duration = Duration::from_millis(50);
-/// Pause before a retry when a lock is not available.
-const LOCK_RETRY_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Returns a random slot other than `except`.
 pub(super) fn random_slot(except: Option<i64>) -> i64 {
@@ -54,88 +143,39 @@ pub(super) async fn current_schema(client: &Client) -> Result<Option<String>, Er
     row.try_get(0)
 }
 
-/// Returns the format of the list in a schema, or `None` if its first migration is not done.
+/// Returns the format of the list in a schema, or `None` if its tables are not complete.
 pub(super) async fn read_format(client: &Client, schema: &Schema) -> Result<Option<i64>, Error> {
-    let found = client
-        .query_typed_one(&schema.qualify(READ_FORMAT), &[])
-        .await;
-    match found {
-        Ok(row) => row.try_get(0),
-        Err(error) if error.code() == Some(&SqlState::UNDEFINED_TABLE) => Ok(None),
-        Err(error) => Err(error),
-    }
+    let read = schema.qualify(READ_FORMAT);
+    client.query_typed_one(&read, &[]).await?.try_get(0)
 }
 
-/// Creates the list with the key `new_key`, or updates an older one. Returns its format, which may be newer than this program's. Afterwards
-/// the connection has no statement timeout.
-pub(super) async fn migrate(
+/// Creates the list, with the key `new_key`. Afterwards the connection has no statement timeout.
+pub(super) async fn create(
     client: &Client,
     schema: &Schema,
     new_key: ListKey,
-) -> Result<i64, Error> {
+) -> Result<(), Error> {
     client.batch_execute(sql::NO_STATEMENT_TIMEOUT).await?;
-    client.batch_execute(sql::BRIEF_LOCKS).await?;
     let started = Instant::now();
     loop {
-        match migrate_one_step(client, schema, new_key).await {
-            Ok(format) if format >= FORMAT_VERSION => return Ok(format),
-            Ok(_) => {}
+        match create_once(client, schema, new_key).await {
             Err(error) if is_race(&error) && started.elapsed() < RACE_TIMEOUT => {
                 sleep(RACE_RETRY_INTERVAL).await;
             }
-            // Another transaction, such as an export, has locked a table. Waiting in the database would block all
-            // sign-ups too.
-            Err(error) if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE) => {
-                sleep(LOCK_RETRY_INTERVAL).await;
-            }
-            Err(error) => return Err(error),
+            created => return created,
         }
     }
 }
 
-/// Applies the next migration, if one is missing. Returns the format before it.
-async fn migrate_one_step(
-    client: &Client,
-    schema: &Schema,
-    new_key: ListKey,
-) -> Result<i64, Error> {
-    let found = read_format(client, schema).await?;
-    if found.is_none() {
-        let create = schema.qualify(CREATE_MIGRATIONS);
-        client.batch_execute(&create).await?;
+async fn create_once(client: &Client, schema: &Schema, new_key: ListKey) -> Result<(), Error> {
+    for statement in CREATE_TABLES.into_iter().chain([CREATE_MISSING_SLOTS]) {
+        client.batch_execute(&schema.qualify(statement)).await?;
     }
-    let format = found.unwrap_or(0);
-    let next = usize::try_from(format).ok();
-    if let Some(statements) = next.and_then(|next| MIGRATIONS.get(next)) {
-        for statement in *statements {
-            client.batch_execute(&schema.qualify(statement)).await?;
-        }
-        if next == Some(KEY_MIGRATION) {
-            let create = schema.qualify(suppression_sql::CREATE_KEY);
-            client.execute(&create, &[&new_key.as_bytes()]).await?;
-        }
-        let done = schema.qualify(RECORD_MIGRATION);
-        client.execute(&done, &[&(format + 1)]).await?;
-    }
-    Ok(format)
-}
-
-/// Creates the rows of the count that somebody deleted. It is not an error if this user may not create them, because
-/// an instance whose row is missing uses another one.
-pub(super) async fn create_missing_slots(client: &Client, schema: &Schema) -> Result<(), Error> {
-    let row = client
-        .query_typed_one(&schema.qualify(sql::COUNT_SLOTS), &[])
-        .await?;
-    if row.try_get::<_, i64>(0)? >= SLOTS {
-        return Ok(());
-    }
-    let created = client
-        .batch_execute(&schema.qualify(sql::CREATE_MISSING_SLOTS))
-        .await;
-    match created {
-        Err(error) if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) => Ok(()),
-        created => created,
-    }
+    let create_key = schema.qualify(sql::CREATE_KEY);
+    client.execute(&create_key, &[&new_key.as_bytes()]).await?;
+    let record = schema.qualify(RECORD_FORMAT);
+    client.execute(&record, &[&FORMAT_VERSION]).await?;
+    Ok(())
 }
 
 /// Returns whether another instance creates the same tables at this moment. The name of a table may become taken while
@@ -145,7 +185,6 @@ fn is_race(error: &Error) -> bool {
         [
             SqlState::UNIQUE_VIOLATION,
             SqlState::DUPLICATE_TABLE,
-            SqlState::DUPLICATE_COLUMN,
             SqlState::DUPLICATE_OBJECT,
             SqlState::T_R_SERIALIZATION_FAILURE,
             SqlState::T_R_DEADLOCK_DETECTED,

@@ -1,6 +1,6 @@
-//! The statements about the people on the list and about their count, and the settings of a connection. Those about the
-//! ledger and the suppressions are in `ledger_sql` and `suppression_sql`. Those of the migrations, of a restore and of
-//! reading the whole list are in `migrations`, `restore` and `entries`.
+//! The statements about the people on the list, their count and the suppressed addresses, and the settings of a connection.
+//! Those about the ledger are in `ledger_sql`. Those of the tables, of a restore and of reading the whole list are in
+//! `schema`, `restore` and `entries`.
 //!
 //! **Every statement is harmless when it arrives late, or twice.** A statement can hang in a backend or in the network.
 //! It can be repeated on another connection, and run long after another client has changed the list. Two mechanisms
@@ -26,16 +26,16 @@
 //! | statements | what makes them harmless |
 //! |---|---|
 //! | `JOIN` | the id of each sign-up, and the epoch |
-//! | `ADD_FACTS` | the id of each fact, and the epoch |
+//! | `ADD_FACTS` | what was known about each person before, and the epoch |
 //! | `ERASE`, `ERASE_UNCONFIRMED` | the ids of the sign-ups |
 //! | `SUPPRESS`, `LIFT`, `CORRECT` | the epoch, which each of them raises |
 //! | `ERASE_AND_SUPPRESS` | the same, and the ids of the sign-ups |
 //! | those of `restore` | one transaction, and the list must be empty |
-//! | `GUARD_COUNT`, `CORRECT_COUNT` | the epoch |
+//! | `RECOUNT` | it counts what is there |
 //! | `ADD_MESSAGE` | the id of the message |
 //! | `ADD_DELIVERIES` | their numbers, and the id of the addition |
 //! | `BEGIN_DELIVERIES`, `FINISH_DELIVERIES` | the number of the attempt, and the id of the beginning |
-//! | `CREATE_MISSING_SLOTS`, `CREATE_KEY`, `CREATE_MIGRATIONS`, `RECORD_MIGRATION`, `MIGRATIONS` | they do nothing if it exists |
+//! | `CREATE_MISSING_SLOTS`, `CREATE_KEY`, `RECORD_FORMAT` | they do nothing if it exists |
 //! | `READ_SLOT`, `probe` | they change nothing |
 //!
 //! All others only read, or set up a session.
@@ -77,7 +77,7 @@ pub(super) fn idle_in_transaction(timeout: Duration) -> String {
     format!("SET idle_in_transaction_session_timeout = {millis}")
 }
 
-/// Removes the statement timeout, for migrations, a recount and reading the list.
+/// Removes the statement timeout, for creating the tables and reading the list.
 pub(super) const NO_STATEMENT_TIMEOUT: &str = "SET statement_timeout = 0";
 
 /// Limits the time to wait for a lock, for everything but sign-ups: some statements lock rows which all instances need. While such a
@@ -106,23 +106,8 @@ pub(super) const FIND_SCHEMAS: &str = "
 /// Returns the schema for new tables, or NULL if the search path has no schema that exists.
 pub(super) const CURRENT_SCHEMA: &str = "SELECT current_schema()::text";
 
-/// Creates the missing rows of the count, with the epoch of the others. Late or twice: it does nothing.
-pub(super) const CREATE_MISSING_SLOTS: &str = "
-    INSERT INTO {schema}.waitlist_count (slot, entries, epoch)
-    SELECT slot, 0, coalesce(
-        (SELECT max(epoch) FROM {schema}.waitlist_count),
-        (1000 * extract(epoch FROM now()))::bigint
-    )
-    FROM generate_series(0, 63) AS slot
-    ON CONFLICT (slot) DO NOTHING";
-
-/// Returns the number of rows of the count.
-pub(super) const COUNT_SLOTS: &str = "SELECT count(*) FROM {schema}.waitlist_count";
-
-/// Adds entries and counts them in slot $5, with epoch $6. Existing keys are left unchanged. Records facts about the new
-/// entries: $8 are the ids of the entries, $9 those of the facts, $10 their kinds and $11 their times. Does not add the
-/// keys $12 whose hashes $13 are suppressed, and returns them in its last column. Lifts the suppressions with the hashes
-/// $14.
+/// Adds entries and counts them in slot $8, with epoch $9. Existing keys are left unchanged. Does not add the keys $10
+/// whose hashes $11 are suppressed, and returns them in its last column. Lifts the suppressions with the hashes $12.
 ///
 /// The row of the slot is updated even if no entry is new. Its commit then waits until everything that the statement
 /// saw is durable, at the standby too. Only then may the server reply "already listed". If the row is missing or has
@@ -130,25 +115,20 @@ pub(super) const COUNT_SLOTS: &str = "SELECT count(*) FROM {schema}.waitlist_cou
 pub(super) const JOIN: &str = "
     WITH suppressed AS (
         SELECT DISTINCT address.key
-        FROM unnest($12::bytea[], $13::bytea[]) AS address (key, hash)
+        FROM unnest($10::bytea[], $11::bytea[]) AS address (key, hash)
         JOIN {schema}.waitlist_suppressed AS found ON found.hash = address.hash
     ), lifted AS (
-        DELETE FROM {schema}.waitlist_suppressed WHERE hash = ANY($14::bytea[])
+        DELETE FROM {schema}.waitlist_suppressed WHERE hash = ANY($12::bytea[])
     ), fresh AS (
-        INSERT INTO {schema}.waitlist_entries (key, email, joined_at, id, source)
-        SELECT * FROM unnest($1::bytea[], $2::text[], $3::timestamptz[], $4::uuid[], $7::text[])
-            AS new (key, email, joined_at, id, source)
+        INSERT INTO {schema}.waitlist_entries (key, email, joined_at, id, source, asked_at, confirmed_at)
+        SELECT new.* FROM unnest($1::bytea[], $2::text[], $3::timestamptz[], $4::uuid[], $5::text[],
+            $6::timestamptz[], $7::timestamptz[]) AS new (key, email, joined_at, id, source, asked_at, confirmed_at)
         WHERE new.key NOT IN (SELECT key FROM suppressed)
         ON CONFLICT (key) DO NOTHING
-        RETURNING key, id
-    ), recorded AS (
-        INSERT INTO {schema}.waitlist_facts (key, id, kind, at)
-        SELECT fresh.key, fact.id, fact.kind, fact.at
-        FROM unnest($8::uuid[], $9::uuid[], $10::text[], $11::timestamptz[]) AS fact (entry, id, kind, at)
-        JOIN fresh ON fresh.id = fact.entry
+        RETURNING id
     ), counted AS (
         UPDATE {schema}.waitlist_count SET entries = entries + (SELECT count(*) FROM fresh)
-        WHERE slot = $5 AND epoch = $6
+        WHERE slot = $8 AND epoch = $9
         RETURNING entries
     )
     SELECT
@@ -157,22 +137,23 @@ pub(super) const JOIN: &str = "
         1 / (SELECT count(*) FROM counted),
         ARRAY(SELECT key FROM suppressed)";
 
-/// Records facts about the sign-ups with keys $1 and ids $2: their ids $3, kinds $4 and times $5. Twice: it does
-/// nothing, because the ids exist. Late, after an erasure: slot $6 no longer has the epoch $7, so it divides by zero
-/// like [`JOIN`], and is rolled back. Lifts the suppressions with the hashes $8, of those who confirm.
+/// Sets the times $3 and $4 when the people with the keys $1 and the ids $2 were asked to confirm, and have. Takes effect
+/// only for those of whom the times $5 and $6 are known, and returns their ids. Late: other times are known, or slot $7
+/// no longer has the epoch $8, so it divides by zero like [`JOIN`], and is rolled back. Twice: it does nothing. Lifts the
+/// suppressions with the hashes $9, of those who confirm.
 pub(super) const ADD_FACTS: &str = "
     WITH recorded AS (
-        INSERT INTO {schema}.waitlist_facts (key, id, kind, at)
-        SELECT entry.key, fact.id, fact.kind, fact.at
-        FROM unnest($1::bytea[], $2::uuid[], $3::uuid[], $4::text[], $5::timestamptz[])
-            AS fact (key, entry, id, kind, at)
-        JOIN {schema}.waitlist_entries AS entry ON entry.key = fact.key AND entry.id = fact.entry
-        ON CONFLICT (key, id) DO NOTHING
-        RETURNING id
+        UPDATE {schema}.waitlist_entries AS entry SET asked_at = new.asked_at, confirmed_at = new.confirmed_at
+        FROM unnest($1::bytea[], $2::uuid[], $3::timestamptz[], $4::timestamptz[], $5::timestamptz[], $6::timestamptz[])
+            AS new (key, id, asked_at, confirmed_at, known_asked_at, known_confirmed_at)
+        WHERE entry.key = new.key AND entry.id = new.id
+            AND entry.asked_at IS NOT DISTINCT FROM new.known_asked_at
+            AND entry.confirmed_at IS NOT DISTINCT FROM new.known_confirmed_at
+        RETURNING entry.id
     ), lifted AS (
-        DELETE FROM {schema}.waitlist_suppressed WHERE hash = ANY($8::bytea[])
+        DELETE FROM {schema}.waitlist_suppressed WHERE hash = ANY($9::bytea[])
     ), counted AS (
-        UPDATE {schema}.waitlist_count SET entries = entries WHERE slot = $6 AND epoch = $7
+        UPDATE {schema}.waitlist_count SET entries = entries WHERE slot = $7 AND epoch = $8
         RETURNING entries
     )
     SELECT
@@ -180,29 +161,17 @@ pub(super) const ADD_FACTS: &str = "
         ARRAY(SELECT id FROM recorded),
         1 / (SELECT count(*) FROM counted)";
 
-/// Returns the entry with key $1, with the times when the person was asked to confirm, and has, or NULL.
-pub(super) const FIND_PERSON: &str = "
-    SELECT email, joined_at, source,
-        (SELECT at FROM {schema}.waitlist_facts WHERE key = $1 AND kind = 'asked' ORDER BY id DESC LIMIT 1),
-        (SELECT at FROM {schema}.waitlist_facts WHERE key = $1 AND kind = 'confirmed' ORDER BY id DESC LIMIT 1)
-    FROM {schema}.waitlist_entries WHERE key = $1";
-
-/// The kind of the fact that a person is asked to confirm the address.
-pub(super) const ASKED: &str = "asked";
-
-/// The kind of the fact that an address was confirmed.
-pub(super) const CONFIRMED: &str = "confirmed";
-
-/// Returns which of these addresses are listed, with the id of their sign-up.
-pub(super) const FIND_LISTED: &str =
-    "SELECT key, id FROM {schema}.waitlist_entries WHERE key = ANY($1::bytea[])";
+/// Returns the entries with the keys $1, each with its key and the id of the sign-up.
+pub(super) const FIND_LISTED: &str = "
+    SELECT email, joined_at, source, asked_at, confirmed_at, key, id
+    FROM {schema}.waitlist_entries WHERE key = ANY($1::bytea[])";
 
 /// Builds [`ERASE`] with an additional condition for the entries.
 macro_rules! erase_statement {
     ($condition:literal) => {
         concat!(
             "WITH gone AS (
-                DELETE FROM {schema}.waitlist_entries AS entry
+                DELETE FROM {schema}.waitlist_entries
                 WHERE key = ANY($1::bytea[]) AND id = ANY($2::uuid[])",
             $condition,
             " RETURNING id
@@ -236,10 +205,7 @@ pub(super) const LOCK_LIST: &str = "
 /// Like [`ERASE`], but only those sign-ups that were added before $4, and that have neither been confirmed nor asked to
 /// since. It must run after [`LOCK_LIST`].
 pub(super) const ERASE_UNCONFIRMED: &str = erase_statement!(
-    " AND joined_at < $4 AND NOT EXISTS (
-        SELECT FROM {schema}.waitlist_facts AS fact
-        WHERE fact.key = entry.key AND (fact.kind = 'confirmed' OR fact.kind = 'asked' AND fact.at >= $4)
-    )"
+    " AND joined_at < $4 AND confirmed_at IS NULL AND (asked_at IS NULL OR asked_at < $4)"
 );
 
 /// Returns which of these sign-ups are listed, under whatever address. The ids have no index.
@@ -297,22 +263,20 @@ pub(super) fn probe(slot: i64, entries: usize, width: usize, id: Uuid) -> String
     )
 }
 
-/// Returns the number of entries by the count, and the actual number. A single statement reads both at the same moment.
+/// Counts the entries, in slot $1, and raises the epochs of all slots like [`ERASE`]. Returns the difference in its third
+/// column. It must run after [`LOCK_LIST`].
 pub(super) const RECOUNT: &str = "
+    WITH counted AS (
+        UPDATE {schema}.waitlist_count SET
+            epoch = greatest(epoch, (SELECT max(epoch) FROM {schema}.waitlist_count)) + 1,
+            entries = CASE WHEN slot = $1 THEN (SELECT count(*) FROM {schema}.waitlist_entries) ELSE 0 END
+        RETURNING slot, entries, epoch
+    )
     SELECT
-        (SELECT coalesce(sum(entries), 0)::bigint FROM {schema}.waitlist_count),
-        (SELECT count(*) FROM {schema}.waitlist_entries)";
-
-/// Raises all epochs, so that only one of several corrections is applied.
-pub(super) const GUARD_COUNT: &str = "
-    UPDATE {schema}.waitlist_count
-    SET epoch = greatest(epoch, (SELECT max(epoch) FROM {schema}.waitlist_count)) + 1
-    RETURNING slot, epoch";
-
-/// Adds $1 to slot $2 with epoch $3. Late: it has no effect after the next [`GUARD_COUNT`].
-pub(super) const CORRECT_COUNT: &str = "
-    UPDATE {schema}.waitlist_count SET entries = entries + $1 WHERE slot = $2 AND epoch = $3
-    RETURNING slot";
+        (SELECT entries FROM counted WHERE slot = $1),
+        (SELECT epoch FROM counted WHERE slot = $1),
+        (SELECT entries FROM counted WHERE slot = $1)
+            - (SELECT coalesce(sum(entries), 0)::bigint FROM {schema}.waitlist_count)";
 
 /// The schema of the list, quoted. Statements name it, so that a change of the search path cannot substitute a table of
 /// another schema.
@@ -330,3 +294,97 @@ impl Schema {
         statement.replace("{schema}", &self.0)
     }
 }
+
+/// Like [`ERASE`](super::sql::ERASE), and suppresses the hashes $6 of the keys $5. It adds a departure for each person
+/// that it erases: $7 has a new id for each key of $1. It must run after [`LOCK_LIST`](super::sql::LOCK_LIST). It takes effect
+/// only in the epoch $4, and raises it. Late or twice: it divides by zero. Late in the same epoch: a person who has signed up
+/// since has another id, stays listed, and is not suppressed.
+pub(super) const ERASE_AND_SUPPRESS: &str = "
+    WITH gone AS (
+        DELETE FROM {schema}.waitlist_entries
+        WHERE key = ANY($1::bytea[]) AND id = ANY($2::uuid[])
+        RETURNING id, key, source
+    ), counted AS (
+        UPDATE {schema}.waitlist_count SET
+            epoch = greatest(epoch, (SELECT max(epoch) FROM {schema}.waitlist_count)) + 1,
+            entries = entries - CASE WHEN slot = $3 THEN (SELECT count(*) FROM gone) ELSE 0 END
+        WHERE epoch = $4
+        RETURNING slot, entries, epoch
+    ), suppressed AS (
+        INSERT INTO {schema}.waitlist_suppressed (hash)
+        SELECT new.hash FROM unnest($5::bytea[], $6::bytea[]) AS new (key, hash)
+        WHERE NOT EXISTS (
+            SELECT FROM {schema}.waitlist_entries AS entry
+            WHERE entry.key = new.key AND entry.id <> ALL($2::uuid[])
+        )
+        ON CONFLICT (hash) DO NOTHING
+    ), departed AS (
+        INSERT INTO {schema}.waitlist_departures (id, source)
+        SELECT new.id, gone.source
+        FROM unnest($1::bytea[], $7::uuid[]) AS new (key, id) JOIN gone ON gone.key = new.key
+        ON CONFLICT (id) DO NOTHING
+    )
+    SELECT
+        (SELECT entries FROM counted WHERE slot = $3),
+        (SELECT epoch FROM counted WHERE slot = $3),
+        ARRAY(SELECT id FROM gone),
+        1 / (SELECT count(*) FROM counted WHERE slot = $3)";
+
+/// Suppresses the hashes $2 of those keys $1 that are not listed or await a confirmation, and returns the others. It must
+/// run after [`LOCK_LIST`](super::sql::LOCK_LIST). It takes effect only in the epoch $4, and raises it, because a sign-up
+/// that is on its way does not see the suppression. Late or twice: it divides by zero, so it neither undoes a
+/// [`LIFT`] nor adds a hash under an earlier key of the list.
+pub(super) const SUPPRESS: &str = "
+    WITH listed AS (
+        SELECT key FROM {schema}.waitlist_entries
+        WHERE key = ANY($1::bytea[]) AND (confirmed_at IS NOT NULL OR asked_at IS NULL)
+    ), suppressed AS (
+        INSERT INTO {schema}.waitlist_suppressed (hash)
+        SELECT new.hash FROM unnest($1::bytea[], $2::bytea[]) AS new (key, hash)
+        WHERE new.key NOT IN (SELECT key FROM listed)
+        ON CONFLICT (hash) DO NOTHING
+    ), counted AS (
+        UPDATE {schema}.waitlist_count SET
+            epoch = greatest(epoch, (SELECT max(epoch) FROM {schema}.waitlist_count)) + 1
+        WHERE epoch = $4
+        RETURNING slot, entries, epoch
+    )
+    SELECT
+        (SELECT entries FROM counted WHERE slot = $3),
+        (SELECT epoch FROM counted WHERE slot = $3),
+        ARRAY(SELECT key FROM listed),
+        1 / (SELECT count(*) FROM counted WHERE slot = $3)";
+
+/// Lifts the suppressions with the hashes $1. It takes effect only in the epoch $3, and raises it, so that no suppression
+/// that was sent before comes after it. Late or twice: it divides by zero.
+pub(super) const LIFT: &str = "
+    WITH lifted AS (
+        DELETE FROM {schema}.waitlist_suppressed WHERE hash = ANY($1::bytea[])
+    ), counted AS (
+        UPDATE {schema}.waitlist_count SET
+            epoch = greatest(epoch, (SELECT max(epoch) FROM {schema}.waitlist_count)) + 1
+        WHERE epoch = $3
+        RETURNING slot, entries, epoch
+    )
+    SELECT
+        (SELECT entries FROM counted WHERE slot = $2),
+        (SELECT epoch FROM counted WHERE slot = $2),
+        '{}'::uuid[],
+        1 / (SELECT count(*) FROM counted WHERE slot = $2)";
+
+/// Returns all departures.
+pub(super) const READ_DEPARTURES: &str = "SELECT id, source FROM {schema}.waitlist_departures";
+
+/// Creates the key of the list, $1, unless there is one. Late or twice: it does nothing.
+pub(super) const CREATE_KEY: &str = "
+    INSERT INTO {schema}.waitlist_key (id, key) VALUES (0, $1) ON CONFLICT (id) DO NOTHING";
+
+/// Returns the key of the list.
+pub(super) const READ_KEY: &str = "SELECT key FROM {schema}.waitlist_key";
+
+/// Returns the hashes of all suppressed addresses.
+pub(super) const READ_SUPPRESSED: &str = "SELECT hash FROM {schema}.waitlist_suppressed";
+
+/// Returns whether the hash $1 is suppressed.
+pub(super) const IS_SUPPRESSED: &str = "
+    SELECT EXISTS (SELECT 1 FROM {schema}.waitlist_suppressed WHERE hash = $1::bytea)";

@@ -1,35 +1,18 @@
-//! The state that the tasks of an instance share: the count and the outage. Also the task that polls the count.
+//! The state that the tasks of an instance share: the count and the outage.
 
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Mutex, MutexGuard, PoisonError,
         atomic::{AtomicI64, Ordering},
     },
-    time::{Duration, Instant},
+    time::Instant,
 };
 
-use tokio::{
-    sync::watch,
-    time::{MissedTickBehavior, interval},
-};
+use tokio::sync::watch;
 use tokio_postgres::Row;
 
-use super::{
-    super::{
-        error::StoreError,
-        queue::{Queue, READY_TIMEOUT},
-    },
-    connection::Connection,
-    connector::Connector,
-    error::{DatabaseFailure, Failure},
-    request::Request,
-    rows::get,
-    sql,
-};
-
-/// Pause between two reads of the count, which other instances change too.
-const COUNT_INTERVAL: Duration = Duration::from_millis(250);
+use super::{super::error::StoreError, connection::Connection, error::Failure, rows::get, sql};
 
 /// A period in which the database does not respond, or responds with errors.
 #[derive(Clone, Debug)]
@@ -162,7 +145,7 @@ impl State {
     }
 
     /// Begins an outage, or updates the reason of the current one.
-    pub(super) fn begin_outage(&self, DatabaseFailure { reason, kind }: DatabaseFailure) {
+    pub(super) fn begin_outage(&self, Failure { kind, reason }: Failure) {
         self.outage.send_if_modified(|outage| {
             let since = outage.as_ref().map(|outage| outage.since);
             *outage = Some(Outage {
@@ -174,40 +157,4 @@ impl State {
             since.is_none()
         });
     }
-}
-
-/// Polls the count, also while a commit is in progress.
-///
-/// A successful read does not prove that writes work, and a failed one does not prove that they fail. So only the
-/// committer's writes begin and end an [`Outage`]. This task requests such a write when the count cannot be read, and
-/// during an outage.
-pub(super) async fn poll_count(
-    connector: Arc<Connector>,
-    mut connection: Option<Connection>,
-    state: Arc<State>,
-    committer: Queue<Request>,
-) {
-    let mut ticks = interval(COUNT_INTERVAL);
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    loop {
-        ticks.tick().await;
-        let done = refresh_count(&connector, &mut connection, &state).await;
-        if matches!(done, Err(Failure::Database(_))) || state.outage.borrow().is_some() {
-            // The committer records the result in the state.
-            let _ = committer.request(READY_TIMEOUT, Request::Ready).await;
-        }
-    }
-}
-
-async fn refresh_count(
-    connector: &Connector,
-    connection: &mut Option<Connection>,
-    state: &State,
-) -> Result<(), Failure> {
-    let current = |it: &Connection| it.is_usable() && !it.has_moved();
-    let usable = match connection.take().filter(current) {
-        Some(usable) => usable,
-        None => connector.connect().await?,
-    };
-    state.refresh_count(connection.insert(usable)).await
 }

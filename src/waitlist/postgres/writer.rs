@@ -1,54 +1,42 @@
-//! The connection of the committer, with the epoch of its slot.
+//! Changes the list over a connection, in an epoch.
 
-use std::{collections::HashSet, sync::Arc, time::SystemTime};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use tokio_postgres::{Row, types::ToSql};
 use uuid::Uuid;
 
 use super::{
-    super::{
-        entry::{Fact, from_unix_millis, unix_millis},
-        suppression::ListKey,
-    },
+    super::{entry::WaitlistEntry, suppression::ListKey},
     connection::Connection,
-    connector::Connector,
     error::{Failure, FailureKind},
-    list_key::read_key,
-    rows::get,
+    rows::{EntryColumns, ListedEntry, get, listed_entries},
     schema, sql,
     state::State,
 };
 
-/// A connection for writing. Its sign-ups take effect only while its slot has the epoch that the writer knows.
+/// A connection, and what it knows of the list. Its statements take effect only in its epoch, or name the sign-ups that they
+/// change.
 pub(super) struct Writer {
-    connection: Connection,
+    pub(super) connection: Connection,
     state: Arc<State>,
-    slot: i64,
-    epoch: i64,
-    /// The key of the list, as it was in this epoch or later.
+    /// The slot in which it counts.
+    pub(super) slot: i64,
+    /// The epoch of the list, which every change raises except sign-ups and facts.
+    pub(super) epoch: i64,
+    /// The key of the list, as it was in this epoch or later. Then no statement takes effect.
     list_key: ListKey,
 }
 
 /// A sign-up to insert.
 pub(super) struct NewEntry<'a> {
     pub(super) key: &'a [u8],
-    pub(super) email: &'a str,
-    pub(super) joined_at: SystemTime,
-    pub(super) source: Option<&'a str>,
-    /// The facts, with their ids.
-    pub(super) facts: &'a [(Uuid, Fact)],
+    pub(super) entry: &'a WaitlistEntry,
     pub(super) id: Uuid,
     /// Whether it comes from an import, which does not add suppressed addresses.
     pub(super) is_imported: bool,
-}
-
-impl NewEntry<'_> {
-    /// See [`WaitlistEntry::awaits_confirmation`](super::super::entry::WaitlistEntry::awaits_confirmation).
-    fn awaits_confirmation(&self) -> bool {
-        let has_asked = |(_, fact): &(Uuid, Fact)| matches!(fact, Fact::AskedAt(_));
-        let has_confirmed = |(_, fact): &(Uuid, Fact)| matches!(fact, Fact::ConfirmedAt(_));
-        self.facts.iter().any(has_asked) && !self.facts.iter().any(has_confirmed)
-    }
 }
 
 /// The result of an insertion.
@@ -60,38 +48,23 @@ pub(super) struct JoinedEntries {
     pub(super) suppressed: HashSet<Vec<u8>>,
 }
 
-/// Returns a fact as it is stored.
-pub(super) fn kind_and_time(fact: Fact) -> (&'static str, SystemTime) {
-    match fact {
-        Fact::AskedAt(time) => (sql::ASKED, truncate_to_millis(time)),
-        Fact::ConfirmedAt(time) => (sql::CONFIRMED, truncate_to_millis(time)),
-    }
-}
-
-/// Truncates a time to milliseconds, as every store does.
-pub(super) fn truncate_to_millis(time: SystemTime) -> SystemTime {
-    from_unix_millis(unix_millis(time))
-}
-
 impl Writer {
-    /// Connects, and waits until all earlier commits are durable, see [`sql::READ_SLOT`].
+    /// Reads the epoch, and waits until all earlier commits are durable, see [`sql::READ_SLOT`].
     ///
     /// # Errors
-    /// [`Failure::NoSlot`] if the row is missing and cannot be created.
-    pub(super) async fn connect(
-        connector: &Connector,
+    /// [`FailureKind::NoSlot`] if the row of the slot is missing and cannot be created.
+    pub(super) async fn begin(
+        mut connection: Connection,
         state: &Arc<State>,
         slot: i64,
     ) -> Result<Self, Failure> {
-        let mut connection = connector.connect().await?;
         let mut read = read_slot(&mut connection, state, slot).await;
-        if let Err(Failure::NoSlot) = read {
-            match connection.execute(sql::CREATE_MISSING_SLOTS).await {
-                Err(Failure::Database(failure)) if failure.kind == FailureKind::Permanent => {
-                    return Err(Failure::NoSlot);
-                }
-                created => created?,
+        if has_kind(&read, FailureKind::NoSlot) {
+            let created = connection.execute(schema::CREATE_MISSING_SLOTS).await;
+            if has_kind(&created, FailureKind::Permanent) {
+                return Err(Failure::no_slot());
             }
+            created?;
             read = read_slot(&mut connection, state, slot).await;
         }
         let (epoch, list_key) = read?;
@@ -104,85 +77,101 @@ impl Writer {
         })
     }
 
-    /// Returns the epoch of the list, which every change raises except sign-ups and facts.
-    pub(super) fn epoch(&self) -> i64 {
-        self.epoch
+    /// Returns the hash of an address by its key ([`Email::key`](super::super::email::Email::key)).
+    pub(super) fn hash(&self, key: &[u8]) -> Vec<u8> {
+        self.list_key.hash(key).as_bytes().to_owned()
     }
 
-    pub(super) fn is_usable(&self) -> bool {
-        self.connection.is_usable()
+    /// Returns the entries with these keys.
+    pub(super) async fn find_listed(
+        &mut self,
+        keys: &[&[u8]],
+    ) -> Result<HashMap<Vec<u8>, ListedEntry>, Failure> {
+        listed_entries(&self.connection.query(sql::FIND_LISTED, &[&keys]).await?)
     }
 
     /// Inserts sign-ups. Those of visitors lift the suppressions of their addresses, unless they await a confirmation.
     ///
     /// # Errors
-    /// [`Failure::OtherEpoch`] if the list was changed since the last statement. The writer then has the new epoch, or is
-    /// no longer usable, for example because the slot is missing.
+    /// [`FailureKind::OtherEpoch`] if the list was changed since the last statement. The writer then has the new epoch, or
+    /// is no longer usable, for example because the slot is missing.
     pub(super) async fn join(
         &mut self,
         entries: &[NewEntry<'_>],
     ) -> Result<JoinedEntries, Failure> {
         let keys: Vec<_> = entries.iter().map(|entry| entry.key).collect();
-        let emails: Vec<_> = entries.iter().map(|entry| entry.email).collect();
-        let times: Vec<_> = entries.iter().map(|entry| entry.joined_at).collect();
         let ids: Vec<_> = entries.iter().map(|entry| entry.id).collect();
-        let sources: Vec<_> = entries.iter().map(|entry| entry.source).collect();
+        let columns = EntryColumns::new(entries.iter().map(|it| it.entry));
         let (slot, epoch) = (self.slot, self.epoch);
-        let facts = entries.iter().flat_map(|entry| {
-            let facts = entry.facts.iter();
-            facts.map(|(id, fact)| (entry.id, *id, kind_and_time(*fact)))
-        });
-        let facts: Vec<_> = facts.collect();
-        let fact_entries: Vec<_> = facts.iter().map(|(entry, ..)| entry).collect();
-        let fact_ids: Vec<_> = facts.iter().map(|(_, id, _)| id).collect();
-        let (kinds, fact_times): (Vec<_>, Vec<_>) = facts.iter().map(|(.., fact)| *fact).unzip();
         let (imported, visitors): (Vec<_>, Vec<_>) = entries.iter().partition(|it| it.is_imported);
-        let hash = |entry: &&NewEntry<'_>| hash_bytes(&self.list_key, entry.key);
-        let imported_keys: Vec<_> = imported.iter().map(|entry| entry.key).collect();
-        let imported_hashes: Vec<_> = imported.iter().map(hash).collect();
-        let certain = visitors.iter().filter(|it| !it.awaits_confirmation());
-        let lifted: Vec<_> = certain.map(hash).collect();
-        let params: [&(dyn ToSql + Sync); 14] = [
+        let imported_keys: Vec<_> = imported.iter().map(|it| it.key).collect();
+        let imported_hashes: Vec<_> = imported.iter().map(|it| self.hash(it.key)).collect();
+        let certain = visitors.iter().filter(|it| !it.entry.awaits_confirmation());
+        let lifted: Vec<_> = certain.map(|it| self.hash(it.key)).collect();
+        let params: [&(dyn ToSql + Sync); 12] = [
             &keys,
-            &emails,
-            &times,
+            &columns.emails,
+            &columns.times,
             &ids,
+            &columns.sources,
+            &columns.asked,
+            &columns.confirmed,
             &slot,
             &epoch,
-            &sources,
-            &fact_entries,
-            &fact_ids,
-            &kinds,
-            &fact_times,
             &imported_keys,
             &imported_hashes,
             &lifted,
         ];
-        let row = self.insert_in_epoch(sql::JOIN, &params).await?;
+        let inserted = self.run(sql::JOIN, &params).await;
+        if has_kind(&inserted, FailureKind::OtherEpoch) {
+            // The statement has no effect, even if this fails. Then the writer is no longer usable.
+            let refreshed = self.refresh_slot().await;
+            if refreshed.is_ok() && self.epoch == epoch {
+                // The slot is unchanged, so a trigger divided by zero.
+                let reason = "division by zero (22012)";
+                return Err(Failure::new(FailureKind::RowRejected, reason));
+            }
+        }
+        let row = inserted?;
         Ok(JoinedEntries {
             new: get::<Vec<Uuid>>(&row, 1)?.into_iter().collect(),
             suppressed: get::<Vec<Vec<u8>>>(&row, 3)?.into_iter().collect(),
         })
     }
 
-    /// Runs a statement that takes effect only in the current epoch. Returns its row.
-    async fn insert_in_epoch(
+    /// Runs a statement that counts in the slot. Returns its row.
+    pub(super) async fn run(
         &mut self,
         statement: &'static str,
         params: &[&(dyn ToSql + Sync)],
     ) -> Result<Row, Failure> {
-        let (slot, epoch) = (self.slot, self.epoch);
-        let inserted = self.connection.query_one(statement, params).await;
-        if let Err(Failure::OtherEpoch) = inserted {
-            // The statement has no effect, even if this fails. Then the writer is no longer usable.
-            let refreshed = self.refresh_slot().await;
-            if refreshed.is_ok() && self.epoch == epoch {
-                // The slot is unchanged, so a trigger divided by zero.
-                return Err(Failure::RowRejected("division by zero (22012)".into()));
-            }
-        }
-        let row = inserted?;
-        self.state.set_slot(slot, get(&row, 0)?);
+        let row = self.connection.query_one(statement, params).await?;
+        self.state.set_slot(self.slot, get(&row, 0)?);
+        Ok(row)
+    }
+
+    /// Runs a statement that counts in the slot and raises the epoch. Returns its row.
+    pub(super) async fn raise_epoch(
+        &mut self,
+        statement: &'static str,
+        params: &[&(dyn ToSql + Sync)],
+    ) -> Result<Row, Failure> {
+        let row = self.connection.query_one(statement, params).await?;
+        self.epoch = self.state.note_slot(self.slot, &row)?;
+        Ok(row)
+    }
+
+    /// Like [`raise_epoch`](Self::raise_epoch), for a statement that runs after [`sql::LOCK_LIST`].
+    pub(super) async fn raise_epoch_of_locked_list(
+        &mut self,
+        statement: &'static str,
+        params: &[&(dyn ToSql + Sync)],
+    ) -> Result<Row, Failure> {
+        let running = self
+            .connection
+            .run_transaction(sql::LOCK_LIST, statement, params);
+        let row = running.await?;
+        self.epoch = self.state.note_slot(self.slot, &row)?;
         Ok(row)
     }
 
@@ -201,10 +190,6 @@ impl Writer {
         self.refresh_slot().await
     }
 
-    pub(super) fn slot(&self) -> i64 {
-        self.slot
-    }
-
     /// Reads the slot, its epoch and the key of the list again. If this fails, the writer is no longer usable: it must not
     /// go on with an old epoch, or with the new epoch and the old key.
     async fn refresh_slot(&mut self) -> Result<(), Failure> {
@@ -220,27 +205,15 @@ impl Writer {
     /// may still work, so that is not an error.
     pub(super) async fn probe(&mut self, entries: usize, width: usize) -> Result<(), Failure> {
         let probe = sql::probe(self.slot, entries, width, Uuid::now_v7());
-        match self.connection.execute(&probe).await {
-            Err(Failure::RowRejected(_)) => {
-                // The transaction of the probe is still open.
-                self.connection.mark_failed();
-                Ok(())
-            }
-            Err(failure) => {
-                self.connection.mark_failed();
-                Err(failure)
-            }
-            Ok(()) => Ok(()),
+        let done = self.connection.execute(&probe).await;
+        if done.is_err() {
+            // The transaction of the probe is still open.
+            self.connection.mark_failed();
         }
-    }
-
-    /// Returns the rows of a statement that reads.
-    pub(super) async fn query(
-        &mut self,
-        statement: &'static str,
-        params: &[&(dyn ToSql + Sync)],
-    ) -> Result<Vec<Row>, Failure> {
-        self.connection.query(statement, params).await
+        match has_kind(&done, FailureKind::RowRejected) {
+            true => Ok(()),
+            false => done,
+        }
     }
 }
 
@@ -255,11 +228,26 @@ async fn read_slot(
 ) -> Result<(i64, ListKey), Failure> {
     let row = connection.query_opt(sql::READ_SLOT, &[&slot]).await?;
     // At once: while the key is read, an erasure may note a newer count.
-    let epoch = state.note_slot(slot, &row.ok_or(Failure::NoSlot)?)?;
+    let epoch = state.note_slot(slot, &row.ok_or_else(Failure::no_slot)?)?;
     Ok((epoch, read_key(connection).await?))
 }
 
-/// Returns the hash of an address, see [`Email::key`](super::super::email::Email::key).
-pub(super) fn hash_bytes(key: &ListKey, address: &[u8]) -> Vec<u8> {
-    key.hash(address).as_bytes().to_owned()
+/// Reads the key of the list.
+pub(super) async fn read_key(connection: &mut Connection) -> Result<ListKey, Failure> {
+    let row = connection.query_opt(sql::READ_KEY, &[]).await?;
+    parse_key(row.as_ref())
+}
+
+/// Parses the row of [`sql::READ_KEY`].
+pub(super) fn parse_key(row: Option<&Row>) -> Result<ListKey, Failure> {
+    let bytes = row.map(|row| get::<&[u8]>(row, 0)).transpose()?;
+    bytes.and_then(ListKey::from_slice).ok_or_else(|| {
+        let reason = "the table waitlist_key has no key; restore a backup into a new database";
+        Failure::new(FailureKind::Permanent, reason)
+    })
+}
+
+/// Returns whether something failed in this way.
+fn has_kind<T>(done: &Result<T, Failure>, kind: FailureKind) -> bool {
+    done.as_ref().is_err_and(|failure| failure.kind == kind)
 }

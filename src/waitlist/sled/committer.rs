@@ -16,14 +16,14 @@ use super::{
         error::StoreError,
         queue::{ReplySender, take_batch},
         store::{CALL_MAX, CorrectOutcome, Erasure, JoinOutcome},
-        suppression::Departure,
+        suppression::{AddressHash, Departure},
     },
     contents::Contents,
+    entries::Published,
     error::or_exit,
     file_guard::FileGuard,
-    items::{FACT_BYTES, RecordItem, SUPPRESSION_BYTES, StoredAddress, StoredEntry, StoredFact},
+    items::RecordItem,
     locked,
-    snapshot::Published,
 };
 
 /// A request to the committer.
@@ -122,48 +122,47 @@ impl SledCommitter {
 
     /// Adds the entry of a visitor, unless its address is on the list, and lifts the suppressions of the address, unless the
     /// entry awaits a confirmation.
-    pub(super) fn join(&mut self, entry: &WaitlistEntry) -> JoinOutcome {
+    pub(super) fn join(&mut self, entry: WaitlistEntry) -> JoinOutcome {
         let key = entry.email.key();
         let is_new = !self.contents.people.contains(&key);
         let suppression = match entry.awaits_confirmation() {
             true => None,
             false => self.find_suppression(&key),
         };
-        if is_new {
-            self.add_entry(entry, suppression.map_or(0, |_| SUPPRESSION_BYTES));
-        }
-        self.lift(suppression);
-        if is_new {
-            JoinOutcome::New
-        } else {
-            JoinOutcome::AlreadyListed
+        let mut items = match is_new {
+            true => self.items_of(entry),
+            false => Vec::new(),
+        };
+        items.extend(suppression.map(RecordItem::Lifted));
+        self.append(items);
+        match is_new {
+            true => JoinOutcome::New,
+            false => JoinOutcome::AlreadyListed,
         }
     }
 
     /// Adds an entry from an import, unless its address is on the list or suppressed.
-    pub(super) fn join_imported(&mut self, entry: &WaitlistEntry) -> JoinOutcome {
+    pub(super) fn join_imported(&mut self, entry: WaitlistEntry) -> JoinOutcome {
         let key = entry.email.key();
         if self.contents.people.contains(&key) {
             JoinOutcome::AlreadyListed
         } else if self.find_suppression(&key).is_some() {
             JoinOutcome::Suppressed
         } else {
-            self.add_entry(entry, 0);
+            self.append(self.items_of(entry));
             JoinOutcome::New
         }
     }
 
-    /// Adds an entry and its facts to the last record. All of them are in one record, with `more_bytes` for what
-    /// follows. So a crash leaves all of them or none.
-    pub(super) fn add_entry(&mut self, entry: &WaitlistEntry, more_bytes: usize) {
-        let item = RecordItem::Entry(StoredEntry::from(entry));
-        self.make_room(item.len() + entry.facts().count() * FACT_BYTES + more_bytes);
+    /// Returns the items of a new entry: the entry and its facts.
+    pub(super) fn items_of(&self, entry: WaitlistEntry) -> Vec<RecordItem> {
         let number = self.contents.tail.end();
-        self.append(item);
-        for fact in entry.facts() {
-            let entry = number;
-            self.append(RecordItem::Fact(StoredFact { entry, fact }));
-        }
+        let facts: Vec<_> = entry.facts().collect();
+        let facts = facts.into_iter().map(|fact| RecordItem::Fact(number, fact));
+        [RecordItem::Entry(entry)]
+            .into_iter()
+            .chain(facts)
+            .collect()
     }
 
     /// Erases an address, see [`Erasure`]. Returns whether it was listed. Its suppression is
@@ -185,16 +184,16 @@ impl SledCommitter {
                 return false;
             }
         }
-        self.append(RecordItem::Erased(number));
+        self.append([RecordItem::Erased(number)]);
         self.has_erased = true;
         if kind == Erasure::Suppress {
-            self.add_departure(&Departure::new(person.source));
+            self.append([RecordItem::Departure(Departure::new(person.source))]);
         }
         true
     }
 
     /// Gives the entry of an address another address.
-    pub(super) fn correct(&mut self, old_key: &str, new: &Email) -> CorrectOutcome {
+    pub(super) fn correct(&mut self, old_key: &str, new: Email) -> CorrectOutcome {
         let Some(entry) = self.contents.people.get(old_key) else {
             return CorrectOutcome::NotListed;
         };
@@ -202,8 +201,7 @@ impl SledCommitter {
         if new_key != old_key && self.contents.people.contains(&new_key) {
             return CorrectOutcome::NewAddressListed;
         }
-        let address = new.as_typed();
-        self.append(RecordItem::Readdressed(StoredAddress { entry, address }));
+        self.append([RecordItem::Readdressed(entry, new)]);
         CorrectOutcome::Corrected
     }
 
@@ -212,12 +210,12 @@ impl SledCommitter {
     pub(super) fn add_fact(&mut self, key: &str, fact: Fact) -> bool {
         let entry = self.contents.people.get(key);
         if let Some(entry) = entry {
-            // In one record, so that no power cut keeps the confirmation alone.
-            self.make_room(FACT_BYTES + SUPPRESSION_BYTES);
-            self.append(RecordItem::Fact(StoredFact { entry, fact }));
-            if let Fact::ConfirmedAt(_) = fact {
-                self.lift(self.find_suppression(key));
-            }
+            let suppression = match fact {
+                Fact::ConfirmedAt(_) => self.find_suppression(key),
+                Fact::AskedAt(_) => None,
+            };
+            let lifted = suppression.map(RecordItem::Lifted);
+            self.append([RecordItem::Fact(entry, fact)].into_iter().chain(lifted));
         }
         entry.is_some()
     }
@@ -235,16 +233,53 @@ impl SledCommitter {
         person.ok_or_else(|| ::sled::Error::ReportableBug(format!("item {number} is missing")))
     }
 
-    /// Appends an item, and takes it into account.
-    pub(super) fn append(&mut self, item: RecordItem<'_>) {
-        self.make_room(item.len());
-        let added = or_exit(self.contents.add(&self.records, item));
-        // Otherwise the program ends, because the list would not open any more.
-        assert!(added.is_some(), "an item contradicts the list");
+    /// Appends items, and takes them into account. All of them are in one record, so no power cut keeps only some.
+    pub(super) fn append(&mut self, items: impl IntoIterator<Item = RecordItem>) {
+        let items: Vec<_> = items.into_iter().collect();
+        let bytes = items.iter().map(RecordItem::len).sum();
+        or_exit(self.contents.tail.make_room(bytes, &self.records));
+        for item in &items {
+            let added = or_exit(self.contents.add(&self.records, item));
+            // Otherwise the program ends, because the list would not open any more.
+            assert!(added.is_some(), "an item contradicts the list");
+        }
+    }
+}
+
+impl SledCommitter {
+    /// Suppresses an address, unless it is suppressed.
+    pub(super) fn suppress(&mut self, address: &str) {
+        let hash = self.contents.suppressions.key().hash(address);
+        if !self.contents.suppressions.contains_hash(hash) {
+            self.append([RecordItem::Suppressed(hash)]);
+        }
     }
 
-    /// Begins a new record if this number of bytes does not fit into the last one.
-    fn make_room(&mut self, bytes: usize) {
-        or_exit(self.contents.tail.make_room(bytes, &self.records));
+    /// Suppresses an address, unless somebody has it who is on the list and awaits no confirmation. Returns whether it is
+    /// suppressed.
+    pub(super) fn suppress_unlisted(&mut self, address: &str) -> bool {
+        let number = self.contents.people.get(address);
+        let is_member = number.is_some_and(|it| !or_exit(self.person(it)).awaits_confirmation());
+        if !is_member {
+            self.suppress(address);
+        }
+        !is_member
+    }
+
+    /// Returns the suppression of an address, if there is one. A list without suppressions computes no hash.
+    pub(super) fn find_suppression(&self, address: &str) -> Option<AddressHash> {
+        let suppressions = &self.contents.suppressions;
+        if suppressions.is_empty() {
+            return None;
+        }
+        let hash = suppressions.key().hash(address);
+        suppressions.contains_hash(hash).then_some(hash)
+    }
+
+    /// Lifts the suppression of an address. Returns whether it is on the list.
+    pub(super) fn lift_address(&mut self, address: &str) -> bool {
+        let lifted = self.find_suppression(address).map(RecordItem::Lifted);
+        self.append(lifted);
+        self.contents.people.contains(address)
     }
 }

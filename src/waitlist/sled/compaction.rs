@@ -1,9 +1,8 @@
 //! Compaction: copies the store without the entries of erased people and without old addresses, and puts the copy in its
 //! place.
 //!
-//! The copy is made beside the store while sign-ups continue. Then the committer adds what has changed since, syncs the
-//! copy, and exchanges the two directories in one step. A crash at any moment leaves the old store or the new one,
-//! whole. The next start removes the other one.
+//! The committer does it between two batches, and exchanges the two directories in one step. A crash at any moment leaves
+//! the old store or the new one, whole. The next start removes the other one.
 
 use std::{
     fs::{self, File},
@@ -17,39 +16,26 @@ use rustix::{
 };
 
 use super::{
-    super::suppression::ListKey,
-    changes::Changes,
+    super::{store::Compaction, suppression::ListKey},
+    committer::SledCommitter,
     database,
     deadline::catch_panic,
+    entries::Snapshot,
     error::{OpenFailure, or_exit},
+    file_guard::{FileGuard, HighWaterMark},
     files::{create_private_dir, free_bytes, remove_dir_if_exists, sync_tree},
-    high_water_mark::{self, HighWaterMark},
-    items::RecordItem,
+    known::Known,
+    locked,
     record::Record,
     scratch_copy::LOG_FILE,
-    snapshot::Snapshot,
 };
 
 /// The directory of the copy, in the data directory. After the exchange, it holds the old store.
 const COMPACTION_DIR: &str = "waitlist.compact";
-/// Number of entries between two reports.
-const REPORT_INTERVAL_ENTRIES: u64 = 10_000;
 
 /// Space on the disk that a copy leaves free for sign-ups, in bytes. The copy itself may be a few percent larger than
 /// the store: 7 % after an import of 40,000 people.
 const RESERVE_BYTES: u64 = 8 << 20;
-
-/// A copy of the store, as it was a moment ago.
-#[derive(Debug)]
-pub(super) struct CompactedCopy {
-    pub(super) directory: PathBuf,
-    /// The number after the last item that was copied.
-    pub(super) end: u64,
-    /// The last record.
-    pub(super) tail: Record,
-    pub(super) database: ::sled::Db,
-    pub(super) records: ::sled::Tree,
-}
 
 /// Returns the directory of the copy of a store.
 fn copy_dir(store: &Path) -> PathBuf {
@@ -57,22 +43,10 @@ fn copy_dir(store: &Path) -> PathBuf {
 }
 
 /// Removes the directory that an interrupted compaction left beside an intact store. It may contain addresses that were
-/// erased since. A file or a directory of another program stays as it is.
+/// erased since.
 pub(super) fn remove_leftovers(store: &Path) -> io::Result<()> {
     let leftovers = copy_dir(store);
-    let is_directory = fs::symlink_metadata(&leftovers).is_ok_and(|found| found.is_dir());
-    if !is_directory {
-        return Ok(());
-    }
-    let remove = || {
-        for entry in fs::read_dir(&leftovers)? {
-            if !is_store_file(&entry?.file_name().to_string_lossy()) {
-                return Ok(());
-            }
-        }
-        remove_dir_if_exists(&leftovers)
-    };
-    remove().map_err(|error| {
+    remove_dir_if_exists(&leftovers).map_err(|error| {
         let text = format!(
             "cannot remove {}, which a compaction left: {error}; remove it",
             leftovers.display()
@@ -81,103 +55,85 @@ pub(super) fn remove_leftovers(store: &Path) -> io::Result<()> {
     })
 }
 
-/// Removes a copy that an interrupted compaction has not completed, to free its space. The high-water mark of such a
-/// copy is zero. That of an old store, after an exchange, is not.
-pub(super) fn remove_incomplete_copy(store: &Path) {
-    let mark = HighWaterMark::open(&copy_dir(store)).and_then(|mark| mark.read());
-    if mark.is_ok_and(|end| end == Some(0)) {
-        // If this fails, `remove_leftovers` reports it.
-        let _ = remove_leftovers(store);
+impl SledCommitter {
+    /// Replaces the store by a copy that is free of old addresses. If that fails, the store is unchanged, or its old files
+    /// could not be removed.
+    pub(super) fn compact(&mut self) -> Result<Compaction, OpenFailure> {
+        self.files.exit_if_missing();
+        let log_path = self.files.log_path.clone();
+        let store = log_path.parent().unwrap_or(&log_path);
+        let bytes_before = size(store)?;
+        let compacted = self.replace_by_copy(store);
+        // Also if the copy is incomplete. If this fails too, the next start removes it.
+        let removed = remove_leftovers(store);
+        compacted?;
+        removed?;
+        Ok(Compaction {
+            bytes_before,
+            bytes_after: size(store)?,
+        })
+    }
+
+    fn replace_by_copy(&mut self, store: &Path) -> Result<(), OpenFailure> {
+        let snapshot = locked(&self.published.snapshot).clone();
+        let (key, known) = (self.contents.suppressions.key(), &self.contents.known);
+        let directory = create_copy_dir(store)?;
+        let (database, records, tail) =
+            catch_panic(|| write_copy(&directory, key, &snapshot, known))?;
+        let high_water_mark = HighWaterMark::open(&directory)?;
+        let log = File::open(directory.join(LOG_FILE))?;
+        exchange_directories(store)?;
+
+        // sled keeps the log open, and uses a path only for files that a list never has (see `scratch_copy`).
+        let log_path = self.files.log_path.clone();
+        self.files = FileGuard::new(log, log_path, high_water_mark)?;
+        (self.database, self.records) = (database, records);
+        self.contents.tail = tail;
+        locked(&self.published.snapshot).records = self.records.clone();
+        Ok(())
     }
 }
 
-/// Returns whether a store has files of this name.
-fn is_store_file(name: &str) -> bool {
-    [LOG_FILE, high_water_mark::FILE_NAME, "conf", "blobs"].contains(&name)
-        || name.starts_with("snap.")
-}
-
-/// Copies a store. Reports the number of copied entries.
-///
-/// # Errors
-/// If the store is a link, or the disk has no room.
-pub(super) fn copy(
-    store: &Path,
-    snapshot: &Snapshot,
+/// Writes a copy, and syncs it. Returns its database, its records and the last one of them.
+fn write_copy(
+    directory: &Path,
     key: ListKey,
-    report_copied: &mut (dyn FnMut(u64) + Send),
-) -> Result<CompactedCopy, OpenFailure> {
-    let directory = create_copy_dir(store)?;
-    let (database, records, tail) = catch_panic(|| {
-        HighWaterMark::create(&directory)?;
-        database::create(&directory, key)?;
-        let (database, records) = database::open(&directory)?;
-        let changes = Changes::read(snapshot)?;
-        let mut tail = Record::starting_at(0);
-        let mut copied = 0;
-        snapshot.for_each_item(|number, item| {
-            let item = changes.apply(number, item);
-            if matches!(item, RecordItem::Entry(_)) {
-                if copied % REPORT_INTERVAL_ENTRIES == 0 {
-                    report_copied(copied + 1);
-                }
-                copied += 1;
-            }
-            tail.make_room(item.len(), &records)?;
-            tail.push(item);
-            Ok::<_, OpenFailure>(())
-        })?;
-        // Most of the copy is written before sign-ups have to wait for the rest.
-        database.flush()?;
-        sync_tree(&directory)?;
-        Ok((database, records, tail))
+    snapshot: &Snapshot,
+    known: &Known,
+) -> Result<(::sled::Db, ::sled::Tree, Record), OpenFailure> {
+    HighWaterMark::create(directory)?;
+    database::create(directory, key)?;
+    let (database, records) = database::open(directory)?;
+    let mut tail = Record::starting_at(0);
+    snapshot.for_each_item(|number, item| {
+        let item = known.current(number, item);
+        tail.make_room(item.len(), &records)?;
+        tail.push(&item);
+        Ok::<_, OpenFailure>(())
     })?;
-    Ok(CompactedCopy {
-        directory,
-        end: snapshot.end,
-        tail,
-        database,
-        records,
-    })
+    tail.insert_into(&records)?;
+    HighWaterMark::open(directory)?.write(tail.end())?;
+    database.flush()?;
+    sync_tree(directory)?;
+    Ok((database, records, tail))
 }
 
 /// Creates the directory for a copy of a store. A copy that was interrupted is removed first.
 ///
 /// # Errors
 /// If the store is a link, or the disk has no room.
-pub(super) fn create_copy_dir(store: &Path) -> io::Result<PathBuf> {
+fn create_copy_dir(store: &Path) -> io::Result<PathBuf> {
     if !fs::symlink_metadata(store)?.is_dir() {
         return Err(io::Error::other(format!(
             "{} is a link, and only a directory can be replaced; put the directory in its place",
             store.display()
         )));
     }
-    check_files(store)?;
     remove_leftovers(store)?;
     check_room(store)?;
     let directory = copy_dir(store);
-    create_private_dir(&directory).map_err(|error| {
-        let text = format!(
-            "cannot create {}: {error}; move it away",
-            directory.display()
-        );
-        io::Error::new(error.kind(), text)
-    })?;
+    create_private_dir(&directory)?;
     Ok(directory)
-}
-
-/// Fails if a file in the store belongs to another program. The exchange would move it away.
-fn check_files(store: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(store)? {
-        let name = entry?.file_name();
-        if !is_store_file(&name.to_string_lossy()) {
-            return Err(io::Error::other(format!(
-                "{} belongs to another program; move it away",
-                store.join(name).display()
-            )));
-        }
-    }
-    Ok(())
 }
 
 /// Fails if the disk has no room for a copy of the store.
@@ -199,7 +155,7 @@ fn check_room(store: &Path) -> io::Result<()> {
 }
 
 /// Returns the size of the files in a directory, in bytes.
-pub(super) fn size(directory: &Path) -> io::Result<u64> {
+fn size(directory: &Path) -> io::Result<u64> {
     let mut size = 0;
     for entry in fs::read_dir(directory)? {
         size += entry?.metadata()?.len();
@@ -211,7 +167,7 @@ pub(super) fn size(directory: &Path) -> io::Result<u64> {
 ///
 /// Nothing may be acknowledged before the exchange is durable: a crash could bring back the old store, which would not
 /// have it. So the process ends if the exchange cannot be synced.
-pub(super) fn exchange_directories(store: &Path) -> io::Result<()> {
+fn exchange_directories(store: &Path) -> io::Result<()> {
     renameat_with(CWD, copy_dir(store), CWD, store, RenameFlags::EXCHANGE)
         .map_err(|error| exchange_error(error, store))?;
     or_exit(File::open(store.parent().unwrap_or(store)).and_then(|data| data.sync_all()));

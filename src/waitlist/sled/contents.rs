@@ -1,18 +1,20 @@
 //! What the committer knows of the list. It is read from end to end when the list is opened, and each new item is added
 //! to it.
 
-use std::collections::HashMap;
+use std::{
+    collections::HashMap,
+    hash::{BuildHasher, RandomState},
+};
 
 use super::{
     super::{
-        email::Email,
-        entry::{Fact, WaitlistEntry, from_unix_millis, unix_millis},
+        entry::WaitlistEntry,
         suppression::{ListKey, Suppressions},
     },
     error::{OpenFailure, UnusableReason, describe},
-    items::{RecordItem, StoredAddress, StoredFact},
+    items::RecordItem,
+    known::Known,
     ledger_states::LedgerStates,
-    person_index::PersonIndex,
     record::{self, Record},
 };
 
@@ -21,23 +23,12 @@ use super::{
 pub(super) struct Contents {
     /// The people on the list.
     pub(super) people: PersonIndex,
-    /// What became known about entries, by their numbers.
-    facts: HashMap<u64, Facts>,
-    /// The addresses of entries that were corrected, as typed.
-    addresses: HashMap<u64, Box<str>>,
+    pub(super) known: Known,
     pub(super) suppressions: Suppressions,
     has_key: bool,
     pub(super) ledger: LedgerStates,
     /// The last record, which grows until it is full.
     pub(super) tail: Record,
-}
-
-/// The last facts of each kind about an entry, in milliseconds since 1970, or 0. With the number of the entry and the
-/// overhead of the map, that is 52 bytes for each of a million people.
-#[derive(Clone, Copy, Debug, Default)]
-struct Facts {
-    asked_at: u64,
-    confirmed_at: u64,
 }
 
 impl Contents {
@@ -55,8 +46,7 @@ impl Contents {
         let mut contents = Self {
             has_key: key.is_some(),
             people: PersonIndex::default(),
-            facts: HashMap::new(),
-            addresses: HashMap::new(),
+            known: Known::default(),
             suppressions: Suppressions::new(key.unwrap_or(new_key)),
             ledger: LedgerStates::default(),
             tail: Record::starting_at(0),
@@ -71,7 +61,7 @@ impl Contents {
             }
             contents.tail = Record::starting_at(first);
             for (number, item) in (next..).zip(items) {
-                let added = contents.add(records, item)?;
+                let added = contents.add(records, &item)?;
                 added.ok_or(UnusableReason::DamagedItems(number))?;
             }
         }
@@ -88,58 +78,45 @@ impl Contents {
     pub(super) fn add(
         &mut self,
         records: &::sled::Tree,
-        item: RecordItem<'_>,
+        item: &RecordItem,
     ) -> Result<Option<()>, ::sled::Error> {
         let number = self.tail.end();
         match item {
             RecordItem::Entry(entry) => {
-                let key = entry.address_key();
+                let key = entry.email.key();
                 // The committer adds nobody twice. One of two entries could not be erased.
                 if self.people.contains(&key) {
                     return Ok(None);
                 }
                 self.people.insert(&key, number);
             }
-            RecordItem::Fact(StoredFact { entry, fact }) => {
-                let facts = self.facts.entry(entry).or_default();
-                // 0 is none.
-                let millis = |time| unix_millis(time).max(1);
-                match fact {
-                    Fact::AskedAt(time) => facts.asked_at = millis(time),
-                    Fact::ConfirmedAt(time) => facts.confirmed_at = millis(time),
-                }
-            }
             RecordItem::Erased(entry) => {
-                let Some(key) = self.listed_key(records, entry)? else {
+                let Some(person) = self.person(records, *entry)? else {
                     return Ok(None);
                 };
-                self.people.remove(&key);
-                self.facts.remove(&entry);
-                self.addresses.remove(&entry);
+                self.people.remove(&person.email.key());
             }
-            RecordItem::Readdressed(StoredAddress { entry, address }) => {
-                let Some(key) = self.listed_key(records, entry)? else {
+            RecordItem::Readdressed(entry, address) => {
+                let Some(person) = self.person(records, *entry)? else {
                     return Ok(None);
                 };
-                self.people.remove(&key);
-                self.people
-                    .insert(&Email::from_stored(address).key(), entry);
-                self.addresses.insert(entry, address.into());
+                self.people.remove(&person.email.key());
+                self.people.insert(&address.key(), *entry);
             }
-            RecordItem::Suppressed(hash) => self.suppressions.suppress(hash),
-            RecordItem::Lifted(hash) => self.suppressions.lift(hash),
-            RecordItem::Departure(departure) => self.suppressions.add_departure(departure.into()),
+            RecordItem::Suppressed(hash) => self.suppressions.suppress(*hash),
+            RecordItem::Lifted(hash) => self.suppressions.lift(*hash),
+            RecordItem::Departure(departure) => self.suppressions.add_departure(departure.clone()),
             RecordItem::ListKey(key) if !self.has_key => {
                 self.has_key = true;
-                self.suppressions.set_key(key);
+                self.suppressions.set_key(*key);
             }
-            RecordItem::ListKey(_) | RecordItem::RemovedEntry | RecordItem::Removed => {}
-            RecordItem::Message(_) | RecordItem::Recipient(_) | RecordItem::Status(_) => {
-                if self.ledger.add(&item).is_none() {
+            other => {
+                if self.ledger.add(other).is_none() {
                     return Ok(None);
                 }
             }
         }
+        self.known.add(item);
         self.tail.push(item);
         Ok(Some(()))
     }
@@ -152,18 +129,7 @@ impl Contents {
             && self.ledger.message_count() == 0
     }
 
-    /// Returns the key of the address of an entry, or `None` if nobody has this entry now.
-    fn listed_key(
-        &self,
-        records: &::sled::Tree,
-        entry: u64,
-    ) -> Result<Option<String>, ::sled::Error> {
-        let person = self.person(records, entry)?;
-        let key = person.map(|person| person.email.key());
-        Ok(key.filter(|key| self.people.get(key) == Some(entry)))
-    }
-
-    /// Returns the entry with this number, with what became known about it. Returns `None` if the item is not an entry.
+    /// Returns the entry with this number as it is now. Returns `None` if the item is not an entry, or erased.
     pub(super) fn person(
         &self,
         records: &::sled::Tree,
@@ -177,20 +143,57 @@ impl Contents {
             Some((key, bytes)) => (&key[..], &bytes[..]),
             None => (&self.tail.key()[..], self.tail.bytes()),
         };
-        let parsed = record::parse(key, bytes).and_then(|(first, items)| {
-            let item = items.get(number.checked_sub(first)? as usize)?;
-            item.entry()
-        });
-        let mut entry = parsed.map(WaitlistEntry::from);
-        if let Some(entry) = &mut entry {
-            let facts = self.facts.get(&number).copied().unwrap_or_default();
-            let time = |millis| (millis > 0).then(|| from_unix_millis(millis));
-            entry.asked_at = time(facts.asked_at);
-            entry.confirmed_at = time(facts.confirmed_at);
-            if let Some(address) = self.addresses.get(&number) {
-                entry.email = Email::from_stored(address);
-            }
-        }
-        Ok(entry)
+        Ok(record::parse(key, bytes).and_then(|(first, mut items)| {
+            let at = number.checked_sub(first)? as usize;
+            let item = (at < items.len()).then(|| items.swap_remove(at))?;
+            self.known.entry(number, item)
+        }))
+    }
+}
+
+/// A map from addresses to the numbers of their entries. It stores a 96-bit hash of each address. With the number and the
+/// overhead of the map, that is 44 bytes for each of a million addresses.
+///
+/// Each process keys the hash at random, so an attacker cannot search for two addresses with the same hash. By
+/// chance, two of five million addresses share a hash in one of 10^15 lists.
+#[derive(Debug, Default)]
+pub(super) struct PersonIndex {
+    /// The hashes and the numbers are arrays, because the map would pad integers.
+    numbers: HashMap<[u32; 3], [u32; 2]>,
+    high: RandomState,
+    low: RandomState,
+}
+
+impl PersonIndex {
+    /// Adds an address by its key ([`Email::key`]), which all its spellings share. Replaces its number if it has one.
+    ///
+    /// [`Email::key`]: crate::waitlist::Email::key
+    pub(super) fn insert(&mut self, key: &str, entry: u64) {
+        let number = [(entry >> 32) as u32, entry as u32];
+        self.numbers.insert(self.hash(key), number);
+    }
+
+    /// Returns the number of the entry of an address.
+    pub(super) fn get(&self, key: &str) -> Option<u64> {
+        let [high, low] = self.numbers.get(&self.hash(key))?;
+        Some(u64::from(*high) << 32 | u64::from(*low))
+    }
+
+    pub(super) fn contains(&self, key: &str) -> bool {
+        self.numbers.contains_key(&self.hash(key))
+    }
+
+    pub(super) fn remove(&mut self, key: &str) {
+        self.numbers.remove(&self.hash(key));
+    }
+
+    /// Returns the number of addresses.
+    pub(super) fn len(&self) -> u64 {
+        self.numbers.len() as u64
+    }
+
+    fn hash(&self, key: &str) -> [u32; 3] {
+        let [high, low] = [&self.high, &self.low].map(|half| half.hash_one(key));
+        [(high >> 32) as u32, high as u32, low as u32]
     }
 }

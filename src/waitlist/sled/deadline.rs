@@ -3,11 +3,7 @@
 use std::{
     any::Any,
     panic::{self, AssertUnwindSafe},
-    sync::{
-        Once,
-        atomic::{AtomicBool, Ordering},
-        mpsc::{self, RecvTimeoutError},
-    },
+    sync::{Once, mpsc},
     thread,
     time::Duration,
 };
@@ -18,16 +14,13 @@ use super::error::{OpenFailure, UnusableReason, os_error_in_debug_output};
 const RECOVERY_TIMEOUT: Duration = Duration::from_secs(30);
 /// Speed of a slow disk. Each block of this size in the log extends the deadline by one second.
 const BYTES_PER_SECOND: u64 = 1 << 20;
-/// Interval at which `stop` is read. Time is counted in these intervals.
-const TICK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Name of the thread.
 const THREAD_NAME: &str = "opening";
 
-/// Runs `work`, which opens a log of `bytes` bytes. Gives up when `stop` becomes true.
+/// Runs `work`, which opens a log of `bytes` bytes.
 pub(super) fn run_with_deadline<T: Send + 'static>(
     bytes: u64,
-    stop: &AtomicBool,
     work: impl FnOnce() -> Result<T, OpenFailure> + Send + 'static,
 ) -> Result<T, OpenFailure> {
     silence_panics();
@@ -40,17 +33,8 @@ pub(super) fn run_with_deadline<T: Send + 'static>(
             let _ = sender.send(done.unwrap_or_else(|panic| Err(panic_failure(&*panic))));
         })?;
     let limit = RECOVERY_TIMEOUT + Duration::from_secs(bytes / BYTES_PER_SECOND);
-    for _ in 0..limit.as_millis() / TICK_INTERVAL.as_millis() {
-        match result.recv_timeout(TICK_INTERVAL) {
-            Ok(result) => return result,
-            Err(RecvTimeoutError::Disconnected) => break,
-            Err(RecvTimeoutError::Timeout) if stop.load(Ordering::Relaxed) => {
-                return Err(OpenFailure::Interrupted);
-            }
-            Err(RecvTimeoutError::Timeout) => {}
-        }
-    }
-    Err(UnusableReason::Timeout(limit.as_secs()).into())
+    let timed_out = |_| UnusableReason::Timeout(limit.as_secs());
+    result.recv_timeout(limit).map_err(timed_out)?
 }
 
 /// Runs `work`, in which sled may panic, on another thread, without a deadline.

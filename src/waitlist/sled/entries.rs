@@ -1,17 +1,17 @@
-//! Reads the list, also while it is written to.
+//! What the committer publishes after each batch, and reading the list from it, also while it is written to.
+
+use std::sync::{Arc, Mutex, atomic::AtomicU64};
+
+use tokio::sync::watch;
 
 use super::{
     super::{
-        email::Email,
-        entry::{Fact, WaitlistEntry, unix_millis},
-        entry_stream::{AddressFilter, Selection, flatten_blocks},
+        entry::{Selection, WaitlistEntry, flatten_blocks, unix_millis},
         error::StoreError,
-        source::Source,
     },
-    changes::Changes,
-    items::{RecordItem, StoredEntry, StoredFact},
+    items::RecordItem,
+    known::Known,
     record,
-    snapshot::Snapshot,
 };
 
 /// Number of entries in the first block. It is small, so that the first entries arrive at once.
@@ -30,7 +30,18 @@ pub(super) fn entries(
     snapshot: Snapshot,
     selection: Selection,
 ) -> Result<(u64, impl Iterator<Item = Result<WaitlistEntry, StoreError>>), StoreError> {
-    let Index { mut order, known } = Index::read(&snapshot, &selection)?;
+    let mut known = Known::default();
+    snapshot.for_each_item(|_, item| {
+        known.add(&item);
+        Ok::<_, StoreError>(())
+    })?;
+    // The times and numbers of the selected entries.
+    let mut order = Vec::new();
+    snapshot.for_each_item(|number, item| {
+        let selected = known.entry(number, item).filter(|it| selection.selects(it));
+        order.extend(selected.map(|entry| (unix_millis(entry.joined_at), number)));
+        Ok::<_, StoreError>(())
+    })?;
     order.sort_unstable();
     if selection.newest_first {
         order.reverse();
@@ -46,100 +57,6 @@ pub(super) fn entries(
     Ok((count, flatten_blocks(blocks)))
 }
 
-/// The order of the selected entries, and what became known about all entries.
-struct Index {
-    /// The times and numbers of the selected entries.
-    order: Vec<(u64, u64)>,
-    known: Known,
-}
-
-/// What became known about entries.
-struct Known {
-    /// The facts, sorted by the numbers of their entries.
-    facts: Vec<StoredFact>,
-    changes: Changes,
-}
-
-impl Index {
-    fn read(snapshot: &Snapshot, selection: &Selection) -> Result<Self, StoreError> {
-        let filter = EntryFilter::from(selection);
-        let changes = Changes::read(snapshot)?;
-        let (mut order, mut facts) = (Vec::new(), Vec::new());
-        snapshot.for_each_item(|number, item| {
-            match changes.apply(number, item) {
-                RecordItem::Entry(entry) if filter.selects(&entry) => {
-                    order.push((entry.joined_at_millis, number));
-                }
-                RecordItem::Fact(fact) => facts.push(fact),
-                _ => {}
-            }
-            Ok::<_, StoreError>(())
-        })?;
-        // Facts about the same entry keep their order.
-        facts.sort_by_key(|fact| fact.entry);
-        let known = Known { facts, changes };
-        if let Some(confirmed) = selection.confirmed {
-            order.retain(|(_, number)| known.is_confirmed(*number) == confirmed);
-        }
-        Ok(Self { order, known })
-    }
-}
-
-impl Known {
-    /// Returns whether the person of an entry has confirmed the address.
-    fn is_confirmed(&self, entry: u64) -> bool {
-        self.facts_about(entry)
-            .any(|fact| matches!(fact, Fact::ConfirmedAt(_)))
-    }
-
-    fn facts_about(&self, entry: u64) -> impl Iterator<Item = Fact> {
-        let start = self.facts.partition_point(|fact| fact.entry < entry);
-        let facts = self.facts[start..].iter();
-        facts
-            .take_while(move |fact| fact.entry == entry)
-            .map(|fact| fact.fact)
-    }
-
-    /// Returns an entry with everything that became known about it, or `None` if the item is not an entry.
-    fn entry(&self, number: u64, item: RecordItem<'_>) -> Option<WaitlistEntry> {
-        let stored = self.changes.apply(number, item).entry()?;
-        let mut entry = WaitlistEntry::from(stored);
-        self.facts_about(number).for_each(|fact| entry.apply(fact));
-        Some(entry)
-    }
-}
-
-/// A selection, as stored entries are compared with it.
-struct EntryFilter<'a> {
-    since: u64,
-    until: Option<u64>,
-    addresses: &'a AddressFilter,
-    source: Option<&'a str>,
-}
-
-impl<'a> From<&'a Selection> for EntryFilter<'a> {
-    fn from(selection: &'a Selection) -> Self {
-        Self {
-            since: selection.since.map_or(0, unix_millis),
-            until: selection.until.map(unix_millis),
-            addresses: &selection.addresses,
-            source: selection.source.as_ref().map(Source::as_str),
-        }
-    }
-}
-
-impl EntryFilter<'_> {
-    fn selects(&self, entry: &StoredEntry<'_>) -> bool {
-        let time = entry.joined_at_millis;
-        self.since <= time
-            && self.until.is_none_or(|until| time < until)
-            && self.source.is_none_or(|source| source == entry.source)
-            // Without a filter, no address is copied.
-            && (*self.addresses == AddressFilter::Any
-                || self.addresses.matches(&Email::from_stored(entry.address)))
-    }
-}
-
 /// Reads the entries with these numbers, in this order, with what became known about them.
 fn read(
     tree: &::sled::Tree,
@@ -153,19 +70,61 @@ fn read(
     while let Some((number, _)) = stored.peek() {
         let found = tree.get_lt(record::key(number + 1));
         let (key, bytes) = found.ok().flatten().ok_or(StoreError::Unreadable)?;
-        let (first, items) = parse(&key, &bytes)?;
+        let (first, items) = record::parse(&key, &bytes).ok_or(StoreError::Unreadable)?;
         let end = first + items.len() as u64;
         if !(first..end).contains(number) {
             return Err(StoreError::Unreadable);
         }
         while let Some((number, at)) = stored.next_if(|(number, _)| *number < end) {
-            entries[at] = known.entry(number, items[(number - first) as usize]);
+            entries[at] = known.entry(number, items[(number - first) as usize].clone());
         }
     }
     let entries: Option<Vec<_>> = entries.into_iter().collect();
     entries.ok_or(StoreError::Unreadable)
 }
 
-fn parse<'a>(key: &[u8], bytes: &'a [u8]) -> Result<(u64, Vec<RecordItem<'a>>), StoreError> {
-    record::parse(key, bytes).ok_or(StoreError::Unreadable)
+/// The durable state, published to readers.
+#[derive(Clone, Debug)]
+pub(super) struct Published {
+    pub(super) snapshot: Arc<Mutex<Snapshot>>,
+    pub(super) count: watch::Sender<u64>,
+    pub(super) syncs: Arc<AtomicU64>,
+}
+
+/// The state of the list between two batches.
+#[derive(Clone, Debug)]
+pub(super) struct Snapshot {
+    pub(super) records: ::sled::Tree,
+    /// The number after the last durable item.
+    pub(super) end: u64,
+    /// The number of entries.
+    pub(super) count: u64,
+}
+
+impl Snapshot {
+    /// Calls a function for each item, with its number.
+    ///
+    /// # Errors
+    /// [`StoreError::Unreadable`] if an item is missing, although the list was complete when it was opened.
+    pub(super) fn for_each_item<E: From<StoreError>>(
+        &self,
+        mut handle: impl FnMut(u64, RecordItem) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut next = 0;
+        for found in self.records.range(..record::key(self.end)) {
+            let (key, bytes) = found.map_err(|_| StoreError::Unreadable)?;
+            let (first, items) = record::parse(&key, &bytes).ok_or(StoreError::Unreadable)?;
+            if first != next {
+                return Err(StoreError::Unreadable.into());
+            }
+            for (number, item) in (first..self.end).zip(items) {
+                handle(number, item)?;
+                next = number + 1;
+            }
+        }
+        match next == self.end {
+            true => Ok(()),
+            false => Err(StoreError::Unreadable.into()),
+        }
+    }
 }

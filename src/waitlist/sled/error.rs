@@ -58,9 +58,6 @@ pub enum SledOpenError {
         /// The cause.
         reason: UnusableReason,
     },
-    /// The process was asked to stop.
-    #[error("stopped by a signal while opening the waitlist; nobody on it is lost")]
-    Interrupted,
 }
 
 impl SledOpenError {
@@ -181,9 +178,6 @@ pub(super) enum OpenFailure {
     Io(#[from] io::Error),
     #[error(transparent)]
     Unusable(#[from] UnusableReason),
-    /// The process was asked to stop.
-    #[error("interrupted")]
-    Interrupted,
 }
 
 impl OpenFailure {
@@ -198,7 +192,6 @@ impl OpenFailure {
                 store: store.to_owned(),
                 reason,
             },
-            Self::Interrupted => SledOpenError::Interrupted,
         }
     }
 }

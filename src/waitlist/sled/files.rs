@@ -81,19 +81,14 @@ pub(super) fn drop_from_page_cache(file: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// The identity and the length of a file. Its timestamps are not queried: since Linux 6.13, the next write to a file
-/// updates timestamps that were queried, which made a sign-up a quarter slower.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct FileState {
-    /// Device and inode.
-    pub(super) id: (u64, u64),
-    /// Length in bytes.
-    pub(super) len: u64,
-}
+/// The identity of a file: its device and its inode. Its timestamps are not queried: since Linux 6.13, the next write to a
+/// file updates timestamps that were queried, which made a sign-up a quarter slower.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct FileId(u64, u64);
 
-impl FileState {
-    /// Returns the state of an open file.
-    pub(super) fn from_file(file: &File) -> io::Result<Self> {
+impl FileId {
+    /// Returns the identity of an open file.
+    pub(super) fn of_file(file: &File) -> io::Result<Self> {
         #[cfg(target_os = "linux")]
         if let Some(found) = Self::query(file, "", rustix::fs::AtFlags::EMPTY_PATH)? {
             return Ok(found);
@@ -101,8 +96,8 @@ impl FileState {
         file.metadata().map(Self::from)
     }
 
-    /// Returns the state of the file at a path.
-    pub(super) fn from_path(path: &Path) -> io::Result<Self> {
+    /// Returns the identity of the file at a path.
+    pub(super) fn of_path(path: &Path) -> io::Result<Self> {
         #[cfg(target_os = "linux")]
         if let Some(found) = Self::query(rustix::fs::CWD, path, rustix::fs::AtFlags::empty())? {
             return Ok(found);
@@ -122,36 +117,30 @@ impl FileState {
             io::Errno,
         };
 
-        match statx(directory, path, flags, StatxFlags::INO | StatxFlags::SIZE) {
+        match statx(directory, path, flags, StatxFlags::INO) {
             Err(Errno::NOSYS | Errno::PERM) => Ok(None),
             Err(error) => Err(error.into()),
-            Ok(found) => Ok(Some(Self {
-                id: (
-                    makedev(found.stx_dev_major, found.stx_dev_minor),
-                    found.stx_ino,
-                ),
-                len: found.stx_size,
-            })),
+            Ok(found) => {
+                let device = makedev(found.stx_dev_major, found.stx_dev_minor);
+                Ok(Some(Self(device, found.stx_ino)))
+            }
         }
     }
 }
 
-impl From<fs::Metadata> for FileState {
+impl From<fs::Metadata> for FileId {
     fn from(metadata: fs::Metadata) -> Self {
         use std::os::unix::fs::MetadataExt;
 
-        Self {
-            id: (metadata.dev(), metadata.ino()),
-            len: metadata.len(),
-        }
+        Self(metadata.dev(), metadata.ino())
     }
 }
 
 /// Returns whether an open file is still the file at its path.
 pub(super) fn is_same_file(file: &File, path: &Path) -> io::Result<bool> {
-    let open = FileState::from_file(file)?;
-    match FileState::from_path(path) {
-        Ok(found) => Ok(found.id == open.id),
+    let open = FileId::of_file(file)?;
+    match FileId::of_path(path) {
+        Ok(found) => Ok(found == open),
         Err(error) if is_not_found(&error) => Ok(false),
         Err(error) => Err(error),
     }

@@ -4,16 +4,14 @@ use super::{
     super::{
         error::{StoreError, StoreFuture},
         ledger::{
-            Delivery, DeliveryResult, DeliveryStart, DeliveryState, DeliveryStatus, Ledger, Message,
+            Delivery, DeliveryResult, DeliveryStart, DeliveryState, DeliveryStatus, Ledger,
+            Message, MessageId,
         },
-        message_id::MessageId,
     },
     SledWaitlist,
     committer::SledCommitter,
     items::RecordItem,
-    ledger_items::{StoredMessage, StoredRecipient, StoredStatus},
-    ledger_states::DeliveryProgress,
-    read_ledger,
+    ledger_states::{self, DeliveryProgress},
 };
 
 /// Maximum number of messages: an item names its message by a `u16`.
@@ -21,11 +19,11 @@ const MESSAGES_MAX: usize = 1 << 16;
 
 impl Ledger for SledWaitlist {
     fn messages(&self) -> StoreFuture<'_, Vec<Message>> {
-        Box::pin(self.read(read_ledger::read_messages))
+        Box::pin(self.read(ledger_states::read_messages))
     }
 
     fn add_message(&self, message: Message) -> StoreFuture<'_, ()> {
-        let added = self.run(1, move |committer| committer.add_message(&message));
+        let added = self.run(1, move |committer| committer.add_message(message));
         Box::pin(async move { added.await? })
     }
 
@@ -40,7 +38,7 @@ impl Ledger for SledWaitlist {
             });
             let progress = progress.await?.unwrap_or_default();
             let read =
-                move |snapshot: &_| read_ledger::read_deliveries(snapshot, &message, &progress);
+                move |snapshot: &_| ledger_states::read_deliveries(snapshot, &message, &progress);
             self.read(read).await
         })
     }
@@ -75,7 +73,7 @@ impl Ledger for SledWaitlist {
     ) -> StoreFuture<'_, ()> {
         let message = message.clone();
         let recorded = self.run_for_each(results, move |committer, result| {
-            committer.finish_delivery(&message, &result)
+            committer.finish_delivery(&message, result)
         });
         Box::pin(async move {
             match recorded.await?.contains(&false) {
@@ -87,7 +85,7 @@ impl Ledger for SledWaitlist {
 }
 
 impl SledCommitter {
-    pub(super) fn add_message(&mut self, message: &Message) -> Result<(), StoreError> {
+    pub(super) fn add_message(&mut self, message: Message) -> Result<(), StoreError> {
         let ledger = &self.contents.ledger;
         if ledger.find(&message.id).is_some() {
             return Ok(());
@@ -95,7 +93,7 @@ impl SledCommitter {
         if ledger.message_count() == MESSAGES_MAX {
             return Err(StoreError::TooManyMessages);
         }
-        self.append(RecordItem::Message(StoredMessage::from(message)));
+        self.append([RecordItem::Message(message)]);
         Ok(())
     }
 
@@ -121,21 +119,21 @@ impl SledCommitter {
             status,
             attempts,
         } = delivery.taken_over();
-        self.append(RecordItem::Recipient(StoredRecipient {
-            message,
-            recipient,
-        }));
-        let begun = DeliveryStatus::new(DeliveryState::Sending);
+        self.append([RecordItem::Recipient(message, recipient)]);
         for _ in 0..attempts {
-            self.append(RecordItem::Status(StoredStatus::new(
-                message, number, &begun,
-            )));
+            self.set_status(message, number, DeliveryStatus::new(DeliveryState::Sending));
         }
         if attempts > 0 || status != DeliveryStatus::new(DeliveryState::Waiting) {
-            self.append(RecordItem::Status(StoredStatus::new(
-                message, number, &status,
-            )));
+            self.set_status(message, number, status);
         }
+    }
+
+    fn set_status(&mut self, message: u16, delivery: u32, status: DeliveryStatus) {
+        self.append([RecordItem::Status {
+            message,
+            delivery,
+            status,
+        }]);
     }
 
     fn begin_delivery(&mut self, id: &MessageId, start: &DeliveryStart) -> bool {
@@ -146,13 +144,12 @@ impl SledCommitter {
             && (known.state, known.attempts) == (start.state, start.attempts);
         if may_begin {
             let sending = DeliveryStatus::new(DeliveryState::Sending);
-            let status = StoredStatus::new(message, start.number, &sending);
-            self.append(RecordItem::Status(status));
+            self.set_status(message, start.number, sending);
         }
         may_begin
     }
 
-    fn finish_delivery(&mut self, id: &MessageId, result: &DeliveryResult) -> bool {
+    fn finish_delivery(&mut self, id: &MessageId, result: DeliveryResult) -> bool {
         let Some((message, known)) = self.progress_of(id, result.number) else {
             return false;
         };
@@ -161,8 +158,7 @@ impl SledCommitter {
         let may_finish =
             known.attempts == result.attempt && (is_open || known.state == result.status.state);
         if may_finish {
-            let status = StoredStatus::new(message, result.number, &result.status);
-            self.append(RecordItem::Status(status));
+            self.set_status(message, result.number, result.status);
         }
         may_finish
     }

@@ -1,12 +1,14 @@
-//! How far all deliveries are, in memory: 8 bytes for each.
+//! How far all deliveries are, in memory: 8 bytes for each. The rest of the ledger is read from the records, because only
+//! the owner's commands need it.
 
 use std::{collections::HashMap, time::Instant};
 
 use super::{
     super::{
-        ledger::{DELIVERY_LEASE, DeliveryState},
-        message_id::MessageId,
+        error::StoreError,
+        ledger::{DELIVERY_LEASE, Delivery, DeliveryState, Message, MessageId},
     },
+    entries::Snapshot,
     items::RecordItem,
 };
 
@@ -78,23 +80,27 @@ impl LedgerStates {
     }
 
     /// Takes an item into account. Returns `None` if it names a message or a delivery that does not exist.
-    pub(super) fn add(&mut self, item: &RecordItem<'_>) -> Option<()> {
+    pub(super) fn add(&mut self, item: &RecordItem) -> Option<()> {
         match item {
             RecordItem::Message(message) => self.messages.push(MessageStates {
-                id: MessageId::from_stored(message.id),
+                id: message.id.clone(),
                 deliveries: Vec::new(),
             }),
-            RecordItem::Recipient(recipient) => {
-                let message = self.messages.get_mut(usize::from(recipient.message))?;
+            RecordItem::Recipient(message, _) => {
+                let message = self.messages.get_mut(usize::from(*message))?;
                 message.deliveries.push(DeliveryProgress {
                     state: DeliveryState::Waiting,
                     attempts: 0,
                 });
             }
-            RecordItem::Status(status) => {
-                let message = self.messages.get_mut(usize::from(status.message))?;
-                let delivery = (status.message, status.delivery);
-                let progress = message.deliveries.get_mut(status.delivery as usize)?;
+            RecordItem::Status {
+                message: number,
+                delivery,
+                status,
+            } => {
+                let message = self.messages.get_mut(usize::from(*number))?;
+                let progress = message.deliveries.get_mut(*delivery as usize)?;
+                let delivery = (*number, *delivery);
                 progress.state = status.state;
                 if status.state == DeliveryState::Sending {
                     progress.attempts += 1;
@@ -112,4 +118,66 @@ impl LedgerStates {
     pub(super) fn mark_interrupted(&mut self) {
         self.begun_at.clear();
     }
+}
+
+/// Reads the messages.
+///
+/// # Errors
+/// [`StoreError::Unreadable`].
+pub(super) fn read_messages(snapshot: &Snapshot) -> Result<Vec<Message>, StoreError> {
+    let mut messages = Vec::new();
+    snapshot.for_each_item(|_, item| {
+        if let RecordItem::Message(message) = item {
+            messages.push(message);
+        }
+        Ok::<_, StoreError>(())
+    })?;
+    messages.sort_by(|a, b| (a.begun_at, &a.id).cmp(&(b.begun_at, &b.id)));
+    Ok(messages)
+}
+
+/// Reads the deliveries of a message. `progress` is what the committer knows of them. Unlike the records, it
+/// distinguishes a delivery that has begun from one that was interrupted.
+///
+/// # Errors
+/// [`StoreError::Unreadable`].
+pub(super) fn read_deliveries(
+    snapshot: &Snapshot,
+    id: &MessageId,
+    progress: &[DeliveryProgress],
+) -> Result<Vec<Delivery>, StoreError> {
+    let (mut number, mut sought) = (0, None);
+    let mut deliveries = Vec::new();
+    snapshot.for_each_item(|_, item| {
+        match item {
+            RecordItem::Message(message) => {
+                if message.id == *id {
+                    sought = Some(number);
+                }
+                number += 1;
+            }
+            RecordItem::Recipient(message, recipient) if Some(message) == sought => {
+                deliveries.push(Delivery::waiting(recipient));
+            }
+            RecordItem::Status {
+                message,
+                delivery,
+                status,
+            } if Some(message) == sought => {
+                if let Some(delivery) = deliveries.get_mut(delivery as usize) {
+                    delivery.attempts += u32::from(status.state == DeliveryState::Sending);
+                    delivery.status = status;
+                }
+            }
+            _ => {}
+        }
+        Ok::<_, StoreError>(())
+    })?;
+    for (delivery, progress) in deliveries.iter_mut().zip(progress) {
+        let is_interrupted = progress.state == DeliveryState::Unknown;
+        if delivery.status.state == DeliveryState::Sending && is_interrupted {
+            delivery.status.state = DeliveryState::Unknown;
+        }
+    }
+    Ok(deliveries)
 }

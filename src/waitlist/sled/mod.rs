@@ -2,20 +2,17 @@
 //!
 //! - `open`: opens or creates the list, by way of a copy (`scratch_copy`), with a `deadline` and under a `lock`.
 //! - `database`: sled's settings, and the format check.
-//! - `contents`: what the committer knows of the list, which it reads at the start. `person_index`: the addresses.
-//! - `record`, `items`, `ledger_items`: the stored format. `bytes`: reads it.
-//! - `committer`: the thread that writes. `suppress`: its suppressions.
-//!   `ledger`, `ledger_states`: its ledger. `snapshot`: what it publishes.
-//! - `compaction`: copies the store without its erased addresses. `exchange`: puts the copy in its place.
-//! - `file_guard`: ends the process when another program changes the files (`overwrite_monitor`, `high_water_mark`).
-//! - `list`: the trait of a list. That of its ledger is in `ledger`.
-//! - `entries`: reads the list, with its `changes`. `read_ledger`: reads the ledger.
+//! - `contents`: what the committer knows of the list, which it reads at the start. `known`: what became known about
+//!   entries.
+//! - `record`, `items`: the stored format.
+//! - `committer`: the thread that writes. `ledger`, `ledger_states`: its ledger.
+//! - `compaction`: replaces the store by a copy without its erased addresses.
+//! - `file_guard`: ends the process when another program changes the files, and reveals a log that lost its end.
+//! - `entries`: what the committer publishes, and reads the list.
 //! - `restore`: restores a backup.
 //! - `files`: helpers for files and directories.
 //! - `error`: why a list cannot be opened.
 
-mod bytes;
-mod changes;
 mod committer;
 mod compaction;
 mod contents;
@@ -23,32 +20,25 @@ mod database;
 mod deadline;
 mod entries;
 mod error;
-mod exchange;
 mod file_guard;
 mod files;
-mod high_water_mark;
 mod items;
+mod known;
 mod ledger;
-mod ledger_items;
 mod ledger_states;
-mod list;
 mod lock;
 mod open;
-mod overwrite_monitor;
-mod person_index;
-mod read_ledger;
 mod record;
 mod restore;
 mod scratch_copy;
-mod snapshot;
-mod suppress;
 
 use std::{
-    io,
-    path::{Path, PathBuf},
+    fs::File,
+    future::ready,
+    path::Path,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
     thread,
 };
@@ -56,26 +46,22 @@ use std::{
 use tokio::{sync::watch, task::spawn_blocking};
 
 use super::{
-    backup_item::{BackupItem, RestoreError},
+    email::Email,
+    entry::{EntryStream, Fact, Selection, WaitlistEntry},
     error::{StoreError, StoreFuture},
-    queue::Queue,
-    store::{CALL_MAX, check_call},
+    queue::{Queue, READY_TIMEOUT, REPLY_TIMEOUT},
+    store::{
+        CALL_MAX, Compaction, CorrectOutcome, Erasure, JoinOutcome, OwnerList, Waitlist, check_call,
+    },
     store_panic::COMMITTER_THREAD_NAME,
-    suppression::ListKey,
+    suppression::{ListKey, Suppressions},
 };
 use committer::{Job, SledCommitter};
-use error::{OpenFailure, io_error};
-use file_guard::FileGuard;
-use files::FileState;
-use lock::Locks;
-use overwrite_monitor::OverwriteMonitor;
+use entries::{Published, Snapshot};
+use error::io_error;
 use scratch_copy::ScratchCopy;
-use snapshot::{Published, Snapshot};
 
 pub use error::SledOpenError;
-
-/// Maximum number of compactions in a row, if people are erased during each of them.
-const COMPACTIONS_MAX: usize = 3;
 
 /// A list in a data directory on this machine. Dropping it commits the requests in the queue.
 #[derive(Debug)]
@@ -85,69 +71,30 @@ pub struct SledWaitlist {
     snapshot: Arc<Mutex<Snapshot>>,
     syncs: Arc<AtomicU64>,
     count: watch::Receiver<u64>,
-    /// Locked while a compaction runs.
-    compaction: Mutex<()>,
-    locks: Mutex<Locks>,
-    /// The store's directory.
-    store: PathBuf,
+    /// Reserves the data directory for this process.
+    _lock: File,
     /// The copy that this list is in, if it is one.
     _copy: Option<ScratchCopy>,
 }
 
 impl SledWaitlist {
-    /// Returns whether there is a list in a data directory.
-    ///
-    /// # Errors
-    /// Fails if the directory cannot be read.
-    pub fn exists_in(data: &Path) -> io::Result<bool> {
-        open::exists_in(data)
-    }
-
-    /// Opens a copy in memory of the list of the data directory `data`, which needs the empty directory `directory`
-    /// too. A full disk of `data` does not prevent this. Entries that are added to the copy do not reach the list.
-    ///
-    /// # Errors
-    /// Like [`open`](Self::open).
-    pub fn open_copy(data: &Path, directory: &Path) -> Result<Self, SledOpenError> {
-        let copy = open::copy_store(data, directory)?;
-        let mut list = Self::open(directory)?;
-        list._copy = Some(copy);
-        Ok(list)
-    }
-
     /// Opens the list in the data directory `data`, and creates both if they are missing (mode 0700).
     ///
     /// # Errors
     /// [`SledOpenError`] says what was found and what to do. A rejected list is not written to.
     pub fn open(data: &Path) -> Result<Self, SledOpenError> {
-        Self::open_interruptible(&AtomicBool::new(false), data)
+        Self::open_with_key(data, open::new_list_key(data)?)
     }
 
-    /// Like [`open`](Self::open), but gives up when `stop` becomes true, unless it has begun to write. Then it finishes
-    /// in a moment.
-    ///
-    /// # Errors
-    /// Like [`open`](Self::open), and [`SledOpenError::Interrupted`].
-    pub fn open_interruptible(stop: &AtomicBool, data: &Path) -> Result<Self, SledOpenError> {
-        Self::open_with_key(stop, data, open::new_list_key(data)?)
-    }
-
-    /// Like [`open_interruptible`](Self::open_interruptible). A new list has the key `new_key`.
-    fn open_with_key(
-        stop: &AtomicBool,
-        data: &Path,
-        new_key: ListKey,
-    ) -> Result<Self, SledOpenError> {
+    /// Like [`open`](Self::open). A new list has the key `new_key`.
+    fn open_with_key(data: &Path, new_key: ListKey) -> Result<Self, SledOpenError> {
         let open::OpenedStore {
             database,
             records,
             contents,
-            high_water_mark,
-            log,
-            log_path,
-            locks,
-            store,
-        } = open::open(data, stop, new_key)?;
+            files,
+            lock,
+        } = open::open(data, new_key)?;
         let (publish, count) = watch::channel(contents.people.len());
         let snapshot = Arc::new(Mutex::new(Snapshot {
             records: records.clone(),
@@ -155,26 +102,17 @@ impl SledWaitlist {
             count: contents.people.len(),
         }));
         let syncs = Arc::default();
-        let published = Published {
-            snapshot: Arc::clone(&snapshot),
-            syncs: Arc::clone(&syncs),
-            count: publish,
-        };
-        let log_state = FileState::from_file(&log);
-        let log_state = log_state.map_err(io_error(data))?;
         let committer = SledCommitter {
             database,
             records,
-            files: FileGuard {
-                log_state,
-                overwrite_monitor: OverwriteMonitor::watch(&log_path),
-                log,
-                log_path,
-                high_water_mark,
-            },
+            files,
             contents,
             has_erased: false,
-            published,
+            published: Published {
+                snapshot: Arc::clone(&snapshot),
+                syncs: Arc::clone(&syncs),
+                count: publish,
+            },
         };
         let (queue, requests) = Queue::new();
         let committer = thread::Builder::new()
@@ -187,50 +125,14 @@ impl SledWaitlist {
             snapshot,
             syncs,
             count,
-            compaction: Mutex::default(),
-            locks: Mutex::new(locks),
-            store,
+            _lock: lock,
             _copy: None,
         })
-    }
-
-    /// Restores a backup into the data directory `data`, which must have an empty list or none. Everything is restored,
-    /// durably, or nothing, whatever interrupts it. Deliveries that had begun are unknown. It blocks on the disk.
-    ///
-    /// # Errors
-    /// [`RestoreError`]. Then the list is as empty as before.
-    pub fn restore(
-        data: &Path,
-        key: ListKey,
-        items: impl Iterator<Item = io::Result<BackupItem>>,
-    ) -> Result<(), RestoreError> {
-        restore::restore(data, key, items)
     }
 
     /// Returns the state of the list after the last batch.
     fn snapshot(&self) -> Snapshot {
         locked(&self.snapshot).clone()
-    }
-
-    /// Compacts the store. Returns whether its files are free of old addresses.
-    fn compact_once(
-        &self,
-        report_copied: &mut (dyn FnMut(u64) + Send),
-    ) -> Result<bool, OpenFailure> {
-        let key = self
-            .queue
-            .blocking_request(|reply| Job::new(0, reply, |it| it.contents.suppressions.key()));
-        let key = key.map_err(io::Error::other)?;
-        let copy = compaction::copy(&self.store, &self.snapshot(), key, report_copied)?;
-        let lock = lock::lock_store(&copy.directory).map_err(io::Error::other)?;
-        // It costs a whole batch, so nothing else changes the list in the same one.
-        let exchanged = self
-            .queue
-            .blocking_request(|reply| Job::new(CALL_MAX, reply, |it| it.exchange(copy)));
-        let is_clean = exchanged.map_err(io::Error::other)??;
-        locked(&self.locks).replace_store(lock);
-        compaction::remove_leftovers(&self.store)?;
-        Ok(is_clean)
     }
 
     /// Runs a job of the owner in the committer, which takes the place of `cost` entries in a batch.
@@ -273,7 +175,7 @@ impl SledWaitlist {
     pub fn rewrite_record(bytes: &[u8]) -> Option<Vec<u8>> {
         let (first, items) = record::parse(&record::key(0), bytes)?;
         let mut record = record::Record::starting_at(first);
-        items.into_iter().for_each(|item| record.push(item));
+        items.iter().for_each(|item| record.push(item));
         Some(record.bytes().to_vec())
     }
 
@@ -296,5 +198,113 @@ impl Drop for SledWaitlist {
             // This fails only if the thread panicked, which was printed.
             let _ = committer.join();
         }
+    }
+}
+
+impl OwnerList for SledWaitlist {
+    fn size(&self) -> StoreFuture<'_, u64> {
+        Box::pin(ready(Ok(self.count())))
+    }
+
+    fn join_all(&self, entries: Vec<WaitlistEntry>) -> StoreFuture<'_, Vec<JoinOutcome>> {
+        self.run_for_each(entries, SledCommitter::join_imported)
+    }
+
+    fn erase(&self, emails: &[Email], erasure: Erasure) -> StoreFuture<'_, Vec<bool>> {
+        let keys = emails.iter().map(Email::key).collect();
+        self.run_for_each(keys, move |it, key: String| it.erase(&key, erasure))
+    }
+
+    fn are_listed(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
+        let keys: Vec<_> = emails.iter().map(Email::key).collect();
+        self.run(keys.len(), move |committer| {
+            let are_listed = keys
+                .iter()
+                .map(|key| committer.contents.people.contains(key));
+            are_listed.collect()
+        })
+    }
+
+    fn key(&self) -> StoreFuture<'_, ListKey> {
+        self.run(0, |committer| committer.contents.suppressions.key())
+    }
+
+    fn suppress(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
+        let keys = emails.iter().map(Email::key).collect();
+        self.run_for_each(keys, |it, key: String| it.suppress_unlisted(&key))
+    }
+
+    fn lift(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
+        let keys = emails.iter().map(Email::key).collect();
+        self.run_for_each(keys, |committer, key: String| committer.lift_address(&key))
+    }
+
+    fn suppressions(&self) -> StoreFuture<'_, Suppressions> {
+        self.run(0, |committer| committer.contents.suppressions.clone())
+    }
+
+    fn is_suppressed(&self, email: &Email) -> StoreFuture<'_, bool> {
+        let key = email.key();
+        self.run(0, move |committer| {
+            committer.find_suppression(&key).is_some()
+        })
+    }
+
+    fn correct(&self, old: &Email, new: &Email) -> StoreFuture<'_, CorrectOutcome> {
+        let (old, new) = (old.key(), new.clone());
+        self.run(1, move |committer| committer.correct(&old, new))
+    }
+
+    fn compact(&self) -> StoreFuture<'_, Compaction> {
+        let queue = self.queue.clone();
+        // It costs a whole batch, so nothing else changes the list in the same one.
+        let compact = move || {
+            queue.blocking_request(|reply| Job::new(CALL_MAX, reply, SledCommitter::compact))
+        };
+        Box::pin(async move {
+            let compacted = spawn_blocking(compact).await;
+            let compacted = compacted.map_err(|_| StoreError::Stopped)??;
+            compacted.map_err(|error| StoreError::NotCompacted(error.to_string().into()))
+        })
+    }
+
+    fn entries(&self, selection: Selection) -> Result<EntryStream, StoreError> {
+        let snapshot = self.snapshot();
+        let (count, is_everything) = (snapshot.count, selection.is_everything());
+        let (selected, entries) = entries::entries(snapshot, selection)?;
+        let count = if is_everything { count } else { selected };
+        Ok(EntryStream::new(count, entries))
+    }
+}
+
+impl Waitlist for SledWaitlist {
+    fn join(&self, entry: WaitlistEntry) -> StoreFuture<'_, JoinOutcome> {
+        let job = |reply| Job::new(1, reply, move |committer| committer.join(entry));
+        self.queue.request(REPLY_TIMEOUT, job)
+    }
+
+    fn person(&self, email: &Email) -> StoreFuture<'_, Option<WaitlistEntry>> {
+        let key = email.key();
+        let found = self.run(0, move |committer| committer.find(&key));
+        Box::pin(async move { found.await? })
+    }
+
+    fn add_facts(&self, facts: Vec<(Email, Fact)>) -> StoreFuture<'_, Vec<bool>> {
+        self.run_for_each(facts, |committer, (email, fact)| {
+            committer.add_fact(&email.key(), fact)
+        })
+    }
+
+    fn ready(&self) -> StoreFuture<'_, ()> {
+        let job = |reply| Job::new(0, reply, |_| ());
+        self.queue.request(READY_TIMEOUT, job)
+    }
+
+    fn count(&self) -> u64 {
+        *self.count.borrow()
+    }
+
+    fn watch_count(&self) -> watch::Receiver<u64> {
+        self.count.clone()
     }
 }

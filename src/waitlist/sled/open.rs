@@ -9,24 +9,23 @@ use std::{
     fs::{self, DirBuilder, File},
     io,
     os::unix::fs::DirBuilderExt,
-    path::{Path, PathBuf},
-    sync::atomic::AtomicBool,
+    path::Path,
     time::{SystemTime, UNIX_EPOCH},
 };
 
 use super::{
     super::suppression::ListKey,
-    compaction,
+    SledWaitlist, compaction,
     contents::Contents,
     database,
     deadline::run_with_deadline,
     error::{OpenFailure, SledOpenError, UnusableReason, io_error},
+    file_guard::{self, FileGuard, HighWaterMark},
     files::{
         STORE_DIR, create_private_dir, drop_from_page_cache, is_same_file, remove_dir_if_exists,
         sync_ancestors, sync_tree,
     },
-    high_water_mark::{self, HighWaterMark},
-    lock::{Locks, lock_log},
+    lock::{lock_data_dir, lock_log, remove_lock_file},
     restore,
     scratch_copy::{LOG_FILE, ScratchCopy},
 };
@@ -41,37 +40,51 @@ pub(super) struct OpenedStore {
     pub(super) database: ::sled::Db,
     pub(super) records: ::sled::Tree,
     pub(super) contents: Contents,
-    pub(super) high_water_mark: HighWaterMark,
-    /// sled's log, opened a second time in order to sync it.
-    pub(super) log: File,
-    pub(super) log_path: PathBuf,
+    pub(super) files: FileGuard,
     /// Reserves the list for this process.
-    pub(super) locks: Locks,
-    /// The store's directory.
-    pub(super) store: PathBuf,
+    pub(super) lock: File,
 }
 
-/// Returns whether a data directory may have a list.
-pub(super) fn exists_in(data: &Path) -> io::Result<bool> {
-    data.join(STORE_DIR).try_exists()
+impl SledWaitlist {
+    /// Returns whether there is a list in a data directory.
+    ///
+    /// # Errors
+    /// Fails if the directory cannot be read.
+    pub fn exists_in(data: &Path) -> io::Result<bool> {
+        data.join(STORE_DIR).try_exists()
+    }
+
+    /// Opens a copy in memory of the list of the data directory `data`. A full disk of `data` does not prevent this. The
+    /// empty directory `directory` gets only files without addresses. Entries that are added to the copy do not reach the
+    /// list.
+    ///
+    /// # Errors
+    /// Like [`open`](Self::open).
+    pub fn open_copy(data: &Path, directory: &Path) -> Result<Self, SledOpenError> {
+        let lock = lock_data_dir(data)?;
+        let store = data.join(STORE_DIR);
+        let log = File::open(store.join(LOG_FILE)).map_err(io_error(data))?;
+        lock_log(&log, &store)?;
+        let copy = ScratchCopy::in_memory(&store, directory.join(STORE_DIR));
+        let copy = copy.map_err(io_error(directory))?;
+        drop((lock, log));
+        let mut list = Self::open(directory)?;
+        list._copy = Some(copy);
+        Ok(list)
+    }
 }
 
-/// Opens the list in the data directory `data`, and creates both if they are missing (mode 0700). If `stop` becomes
-/// true before anything is written, it gives up. A new list has the key `new_key`.
-pub(super) fn open(
-    data: &Path,
-    stop: &AtomicBool,
-    new_key: ListKey,
-) -> Result<OpenedStore, SledOpenError> {
+/// Opens the list in the data directory `data`, and creates both if they are missing (mode 0700). A new list has the key
+/// `new_key`.
+pub(super) fn open(data: &Path, new_key: ListKey) -> Result<OpenedStore, SledOpenError> {
     let to_open_error = io_error(data);
     // sled panics with such a clock.
     if SystemTime::now() < UNIX_EPOCH {
         return Err(SledOpenError::Clock);
     }
-    let mut locks = lock_or_create(data, new_key)?;
+    let lock = lock_or_create(data, new_key)?;
     let store = data.join(STORE_DIR);
     let log_path = std::path::absolute(store.join(LOG_FILE)).map_err(to_open_error)?;
-    locks.lock_store(&store)?;
     if !log_path.is_file() {
         return Err(SledOpenError::Rejected {
             store,
@@ -79,11 +92,10 @@ pub(super) fn open(
         });
     }
     let log = File::open(&log_path).map_err(to_open_error)?;
-    lock_log(&log, data)?;
-    compaction::remove_incomplete_copy(&store);
+    lock_log(&log, &store)?;
     drop_from_page_cache(&log).map_err(to_open_error)?;
     let copy = ScratchCopy::new(&store, data.join(SCRATCH_COPY_DIR)).map_err(to_open_error)?;
-    let contents = check_copy(data, &store, &log, copy, (stop, new_key))?;
+    let contents = check_copy(data, &store, &log, copy, new_key)?;
 
     if !is_same_file(&log, &log_path).map_err(to_open_error)? {
         return Err(to_open_error(io::Error::other(
@@ -92,13 +104,11 @@ pub(super) fn open(
     }
     // sled locks the log next.
     let _ = log.unlock();
-    let ((database, records, high_water_mark), contents) =
-        run_with_deadline(file_len(&log), &AtomicBool::new(false), {
-            let store = store.clone();
-            move || Ok((open_in_place(&store, &contents)?, contents))
-        })
-        .map_err(|failure| failure.into_open_error(data, &store))?;
-    let store = log_path.parent().unwrap_or(&log_path).to_owned();
+    let ((database, records, high_water_mark), contents) = run_with_deadline(file_len(&log), {
+        let store = store.clone();
+        move || Ok((open_in_place(&store, &contents)?, contents))
+    })
+    .map_err(|failure| failure.into_open_error(data, &store))?;
     compaction::remove_leftovers(&store).map_err(to_open_error)?;
     // An earlier start may have been interrupted before this step.
     sync_ancestors(data).map_err(to_open_error)?;
@@ -106,48 +116,36 @@ pub(super) fn open(
         database,
         records,
         contents,
-        high_water_mark,
-        log,
-        log_path,
-        locks,
-        store,
+        files: FileGuard::new(log, log_path, high_water_mark).map_err(to_open_error)?,
+        lock,
     })
 }
 
 /// Locks a data directory, and creates it and its store if they are missing. If that fails, nothing remains.
-fn lock_or_create(data: &Path, new_key: ListKey) -> Result<Locks, SledOpenError> {
+fn lock_or_create(data: &Path, new_key: ListKey) -> Result<File, SledOpenError> {
     let to_open_error = io_error(data);
     let is_new_directory = !data.exists();
     let mut directories = DirBuilder::new();
     let created = directories.recursive(true).mode(0o700).create(data);
     created.map_err(to_open_error)?;
-    let locks = Locks::lock_data_dir(data)?;
+    let lock = lock_data_dir(data)?;
     restore::remove_leftovers(data).map_err(to_open_error)?;
     if !data.join(STORE_DIR).try_exists().map_err(to_open_error)?
         && let Err(error) = create(data, new_key)
     {
-        locks.remove_file(data);
+        remove_lock_file(data);
         if is_new_directory {
             // If this fails, an empty directory remains.
             let _ = fs::remove_dir(data);
         }
         return Err(error);
     }
-    Ok(locks)
+    Ok(lock)
 }
 
 /// Generates a key for a list that has none.
 pub(super) fn new_list_key(data: &Path) -> Result<ListKey, SledOpenError> {
     ListKey::generate().map_err(|error| io_error(data)(io::Error::other(error)))
-}
-
-/// Copies the store of a data directory to memory, for reading while the disk of `data` is full. Nothing is written to
-/// `data`, except the lock. The directory `to` gets only files without addresses.
-pub(super) fn copy_store(data: &Path, to: &Path) -> Result<ScratchCopy, SledOpenError> {
-    let mut locks = Locks::lock_data_dir(data)?;
-    let store = data.join(STORE_DIR);
-    locks.lock_store(&store)?;
-    ScratchCopy::in_memory(&store, to.join(STORE_DIR)).map_err(io_error(to))
 }
 
 /// Creates a store beside its final place, syncs it, and renames it. After a power cut it is either complete or
@@ -166,7 +164,7 @@ fn create(data: &Path, key: ListKey) -> Result<(), SledOpenError> {
             })
         }
     };
-    run_with_deadline(0, &AtomicBool::new(false), work).map_err(|failure| match failure {
+    run_with_deadline(0, work).map_err(|failure| match failure {
         OpenFailure::Unusable(reason) => io_error(data)(io::Error::other(reason)),
         failure => failure.into_open_error(data, &store),
     })
@@ -187,11 +185,11 @@ fn check_copy(
     store: &Path,
     log: &File,
     copy: ScratchCopy,
-    (stop, new_key): (&AtomicBool, ListKey),
+    new_key: ListKey,
 ) -> Result<Contents, SledOpenError> {
     let directory = copy.directory().to_owned();
     // The owner's file, not that of the copy.
-    let mark_path = high_water_mark::path(store);
+    let mark_path = file_guard::mark_path(store);
     let read = move || {
         let (database, records) = database::open(&directory)?;
         let mark = HighWaterMark::open(&directory).and_then(|mark| mark.read());
@@ -209,7 +207,7 @@ fn check_copy(
         let key = database::list_key(&database)?;
         Contents::read(&records, key, new_key, end.unwrap_or(0))
     };
-    run_with_deadline(file_len(log), stop, read).map_err(|failure| match failure {
+    run_with_deadline(file_len(log), read).map_err(|failure| match failure {
         OpenFailure::Unusable(reason) => SledOpenError::Rejected {
             store: store.to_owned(),
             reason,

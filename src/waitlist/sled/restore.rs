@@ -6,12 +6,11 @@ use std::{
     fs::{self, File},
     io,
     path::Path,
-    sync::atomic::AtomicBool,
 };
 
 use super::{
     super::{
-        backup_item::{BackupItem, RestoreError},
+        store::{BackupItem, RestoreError},
         suppression::ListKey,
     },
     SledWaitlist,
@@ -32,44 +31,47 @@ const FIRST_LINE: u64 = 2;
 /// cut can damage it.
 const ITEMS_PER_SYNC: usize = 4096;
 
-/// Restores a backup into the data directory `data`, see [`SledWaitlist::restore`].
-pub(super) fn restore(
-    data: &Path,
-    key: ListKey,
-    items: impl Iterator<Item = io::Result<BackupItem>>,
-) -> Result<(), RestoreError> {
-    let list = SledWaitlist::open(data)?;
-    let is_empty = |committer: &mut SledCommitter| committer.contents.is_empty();
-    if !list
-        .queue
-        .blocking_request(|reply| Job::new(0, reply, is_empty))?
-    {
-        return Err(RestoreError::NotEmpty);
-    }
-    let beside = data.join(RESTORE_DIR);
-    let never = AtomicBool::new(false);
-    let restored = SledWaitlist::open_with_key(&never, &beside, key).map_err(RestoreError::from);
-    let restored = restored.and_then(|new| new.add_items(items));
-    let exchanged = restored.and_then(|()| {
-        let exchange = || {
-            sync_tree(&beside)?;
-            fs::rename(data.join(STORE_DIR), beside.join(OLD_STORE_DIR))?;
-            fs::rename(beside.join(STORE_DIR), data.join(STORE_DIR))?;
-            File::open(data)?.sync_all()
-        };
-        Ok(exchange().map_err(io_error(data))?)
-    });
-    // If this fails, the next start removes it.
-    let _ = remove_leftovers(data);
-    exchanged
-}
-
 /// Removes what an interrupted restore has left in a data directory. It has the addresses of everybody in the backup.
 pub(super) fn remove_leftovers(data: &Path) -> io::Result<()> {
     remove_dir_if_exists(&data.join(RESTORE_DIR))
 }
 
 impl SledWaitlist {
+    /// Restores a backup into the data directory `data`, which must have an empty list or none. Everything is restored,
+    /// durably, or nothing, whatever interrupts it. Deliveries that had begun are unknown. It blocks on the disk.
+    ///
+    /// # Errors
+    /// [`RestoreError`]. Then the list is as empty as before.
+    pub fn restore(
+        data: &Path,
+        key: ListKey,
+        items: impl Iterator<Item = io::Result<BackupItem>>,
+    ) -> Result<(), RestoreError> {
+        let list = Self::open(data)?;
+        let is_empty = |committer: &mut SledCommitter| committer.contents.is_empty();
+        if !list
+            .queue
+            .blocking_request(|reply| Job::new(0, reply, is_empty))?
+        {
+            return Err(RestoreError::NotEmpty);
+        }
+        let beside = data.join(RESTORE_DIR);
+        let restored = Self::open_with_key(&beside, key).map_err(RestoreError::from);
+        let restored = restored.and_then(|new| new.add_items(items));
+        let exchanged = restored.and_then(|()| {
+            let exchange = || {
+                sync_tree(&beside)?;
+                fs::rename(data.join(STORE_DIR), beside.join(OLD_STORE_DIR))?;
+                fs::rename(beside.join(STORE_DIR), data.join(STORE_DIR))?;
+                File::open(data)?.sync_all()
+            };
+            Ok(exchange().map_err(io_error(data))?)
+        });
+        // If this fails, the next start removes it.
+        let _ = remove_leftovers(data);
+        exchanged
+    }
+
     /// Adds the items of a backup, which are durable when it returns.
     fn add_items(
         self,
@@ -104,16 +106,16 @@ impl SledCommitter {
             BackupItem::Suppressed(hash) if self.contents.suppressions.contains_hash(hash) => {
                 return Err("this suppressed address is in it twice");
             }
-            BackupItem::Suppressed(hash) => self.append(RecordItem::Suppressed(hash)),
+            BackupItem::Suppressed(hash) => self.append([RecordItem::Suppressed(hash)]),
             BackupItem::Departure(it) if self.contents.suppressions.contains_departure(it.id) => {
                 return Err("this departure is in it twice");
             }
-            BackupItem::Departure(departure) => self.add_departure(&departure),
+            BackupItem::Departure(it) => self.append([RecordItem::Departure(it)]),
             BackupItem::Message(message) if self.contents.ledger.find(&message.id).is_some() => {
                 return Err("this message is in it twice");
             }
             BackupItem::Message(message) => self
-                .add_message(&message)
+                .add_message(message)
                 .map_err(|_| "a list in a directory has at most 65,536 messages")?,
             BackupItem::Delivery(message, delivery) => {
                 let message = self.contents.ledger.find(&message);
@@ -124,7 +126,7 @@ impl SledCommitter {
                 return Err("this person is in it twice");
             }
             // Unlike a sign-up, this lifts no suppression.
-            BackupItem::Person(entry) => self.add_entry(&entry, 0),
+            BackupItem::Person(entry) => self.append(self.items_of(entry)),
         }
         Ok(())
     }

@@ -12,8 +12,8 @@ use std::{
 use std::os::fd::AsRawFd;
 
 use super::{
+    file_guard,
     files::{create_private_dir, free_bytes, remove_dir_if_exists, remove_file_if_exists},
-    high_water_mark,
 };
 
 /// Name of sled's log, which holds nearly all data of a store.
@@ -70,7 +70,7 @@ impl ScratchCopy {
             }
             // sled reads only these files, because a list has no blobs.
             if name == "conf"
-                || name == high_water_mark::FILE_NAME
+                || name == file_guard::MARK_FILE
                 || name.as_encoded_bytes().starts_with(b"snap.")
             {
                 fs::copy(from, to)?;

@@ -3,7 +3,6 @@
 mod access_log;
 mod blocked_stderr;
 mod client_address;
-mod connection_age;
 mod connection_eviction;
 mod connection_limit;
 mod connections;

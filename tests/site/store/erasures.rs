@@ -5,9 +5,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use landing::waitlist::{
-    Email, Erasure, Fact, JoinOutcome, Selection, StoreError, Waitlist, WaitlistEntry,
-};
+use landing::waitlist::{Email, Erasure, Fact, JoinOutcome, Selection, Waitlist, WaitlistEntry};
 use tokio::sync::oneshot;
 
 use super::{
@@ -185,15 +183,11 @@ async fn compacts_while_people_join_leave_and_read(fixture: impl StoreFixture) {
     let erased = list.erase_many(&to_erase, Erasure::Complete).await;
     erased.expect("a response");
     let snapshot = read_on_thread(|| list.entries(Selection::default()).expect("readable"));
-    let compaction = tokio::task::spawn_blocking({
+    let compaction = tokio::spawn({
         let list = Arc::clone(&list);
-        move || {
+        async move {
             for _ in 0..5 {
-                match list.compact(&mut |_| {}) {
-                    // People were erased during every attempt.
-                    Ok(_) | Err(StoreError::NotCompacted(_)) => {}
-                    Err(error) => panic!("{error}"),
-                }
+                super::compact(&*list).await;
             }
         }
     });
@@ -206,7 +200,7 @@ async fn compacts_while_people_join_leave_and_read(fixture: impl StoreFixture) {
         next += 1;
     }
     compaction.await.expect("no panic");
-    read_on_thread(|| super::compact(&*list));
+    super::compact(&*list).await;
     let expected: Vec<_> = (next - 2_000..next).map(person).collect();
     assert_eq!((list.count(), entries(&*list)), (2_000, expected.clone()));
     let read: Vec<_> = read_on_thread(|| snapshot.map(|entry| entry.expect("readable")).collect());

@@ -276,7 +276,7 @@ async fn compaction_keeps_source_and_facts(fixture: impl StoreFixture) {
         .collect();
     list.join_many(people.clone()).await.expect("a response");
     assert!(erase(&*list, "7@example.com").await);
-    super::read_on_thread(|| super::compact(&*list));
+    super::compact(&*list).await;
     let expected: Vec<_> = people
         .into_iter()
         .filter(|it| it.email.as_typed() != "7@example.com")
@@ -315,7 +315,7 @@ async fn finds_one_person_with_what_became_known(fixture: impl StoreFixture) {
             assert_eq!(list.person(&email(gone)).await, Ok(None), "{round}: {gone}");
         }
         if round == 1 {
-            read_on_thread(|| super::compact(&*list));
+            super::compact(&*list).await;
         } else {
             drop(list);
             list = fixture.open();

@@ -245,7 +245,7 @@ async fn ledger_survives_corrections_erasures_and_compaction(fixture: impl Store
         .erase(&[email("31@example.com")], Erasure::Suppress)
         .await;
     assert_eq!(left, Ok(vec![true]));
-    super::read_on_thread(|| super::compact(&*list));
+    super::compact(&*list).await;
     let deliveries = list.deliveries(&launch).await.expect("readable");
     let statuses = (0..).zip(&deliveries);
     let statuses = statuses.map(|(number, it)| result(number, it.attempts, it.status.clone()));

@@ -157,7 +157,7 @@ fn compare<F: StoreFixture>(mut fixture: F, events: Vec<Event>, keeps_leases: bo
                 }
             }
             Event::Compact => {
-                super::compact(&*list);
+                runtime.block_on(super::compact(&*list));
             }
         }
         assert_eq!(

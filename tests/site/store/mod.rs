@@ -69,8 +69,8 @@ use crate::postgres_server::TestDatabase;
 use crate::process::write_locked;
 
 /// Compacts a list. A database compacts its tables itself, and says so.
-fn compact(list: &dyn Waitlist) {
-    match list.compact(&mut |_| {}) {
+async fn compact(list: &dyn Waitlist) {
+    match list.compact().await {
         Ok(_) => {}
         Err(StoreError::NotCompacted(reason)) if reason.contains("run VACUUM (FULL)") => {}
         Err(error) => panic!("{error}"),

@@ -348,7 +348,8 @@ impl<P: StoreFixture + Default> StateMachineTest for StoreAndModel<P> {
                 );
             }
             Event::Compact => {
-                super::compact(&**state.list());
+                let compacting = super::compact(&**state.list());
+                state.runtime.block_on(compacting);
             }
             Event::Restart => {
                 state.list = None;

@@ -306,11 +306,12 @@ impl OwnerList for ReferenceModel {
         })
     }
 
-    fn compact(&self, _: &mut (dyn FnMut(u64) + Send)) -> Result<Compaction, StoreError> {
-        Ok(Compaction {
+    fn compact(&self) -> StoreFuture<'_, Compaction> {
+        let nothing = Compaction {
             bytes_before: 0,
             bytes_after: 0,
-        })
+        };
+        self.change(move |_| nothing)
     }
 
     fn entries(&self, selection: Selection) -> Result<EntryStream, StoreError> {

@@ -21,11 +21,11 @@ async fn code_that_could_not_be_recorded_stays_valid() {
     let site = site(&list, &server, &[]).await;
     site.join("ann@example.com").await;
     let code = code(&wait_for(&server, 1).await);
-    database.sql("ALTER TABLE waitlist_facts ADD CONSTRAINT none CHECK (kind <> 'confirmed')");
+    database.sql("ALTER TABLE waitlist_entries ADD CONSTRAINT none CHECK (confirmed_at IS NULL)");
     for _ in 0..6 {
         assert_eq!(confirm(&site, "ann@example.com", &code).await, 503);
     }
-    database.sql("ALTER TABLE waitlist_facts DROP CONSTRAINT none");
+    database.sql("ALTER TABLE waitlist_entries DROP CONSTRAINT none");
     assert_eq!(confirm(&site, "ann@example.com", &code).await, 200);
     assert!(is_confirmed(&*list, "ann@example.com"));
 }

@@ -98,15 +98,6 @@ async fn recount_is_exact_during_changes() {
     assert_eq!(database.sql(SUM_OF_COUNTS), "432");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn open_creates_missing_count_rows() {
-    let database = SharedDatabase::create();
-    drop(database.open());
-    database.sql("DELETE FROM waitlist_count WHERE slot > 9");
-    drop(database.open());
-    assert_eq!(database.sql("SELECT count(*) FROM waitlist_count"), "64");
-}
-
 /// With only the privileges that the documentation grants to an instance.
 #[tokio::test(flavor = "multi_thread")]
 async fn counts_in_an_existing_row_without_insert_rights() {
@@ -116,7 +107,6 @@ async fn counts_in_an_existing_row_without_insert_rights() {
     database.sql(&format!(
         "GRANT SELECT ON waitlist_migrations, waitlist_key TO {name};
              GRANT SELECT, INSERT, DELETE ON waitlist_entries TO {name};
-             GRANT SELECT, INSERT ON waitlist_facts TO {name};
              GRANT SELECT, DELETE ON waitlist_suppressed TO {name};
              GRANT SELECT, UPDATE ON waitlist_count TO {name};
              DELETE FROM waitlist_count WHERE slot % 2 = 0"

@@ -53,7 +53,7 @@ fn paused_reader_times_out_and_releases_the_snapshot() {
     let mut entries = list.entries(Selection::default()).expect("readable");
     assert!(entries.next().expect("an entry").is_ok());
     let snapshots = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() \
-                     AND xact_start IS NOT NULL AND query LIKE 'SELECT entry.email%'";
+                     AND xact_start IS NOT NULL AND query LIKE 'SELECT email%'";
     assert_eq!(database.sql(snapshots), "1");
     wait_until("the snapshot is released", || {
         database.sql(snapshots) == "0"

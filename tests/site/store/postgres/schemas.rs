@@ -1,11 +1,9 @@
 //! The schema of a list.
 
-use std::time::{Duration, UNIX_EPOCH};
+use landing::waitlist::{JoinOutcome, Waitlist};
 
-use landing::waitlist::{Erasure, Fact, JoinOutcome, OwnerList, Waitlist};
-
-use super::{SharedDatabase, open_error, open_url, within_timeout};
-use crate::store::{addresses, email, entries, entry, join};
+use super::{SharedDatabase, open_error, open_url};
+use crate::store::{addresses, join};
 
 /// The default `search_path` has `"$user"` before `public`.
 #[tokio::test(flavor = "multi_thread")]
@@ -56,91 +54,4 @@ async fn search_path_selects_the_schema() {
     assert!(message.contains("Of the site, public"), "{message}");
     let message = open_error(&format!("{url}?options=-csearch_path%3Dnowhere"));
     assert!(message.contains("search_path"), "{message}");
-}
-
-/// An instance of the previous version keeps running while a new instance migrates the tables.
-/// Instances of the version before this one keep running during the migration, with their own statements.
-#[tokio::test(flavor = "multi_thread")]
-async fn older_instances_keep_working_on_a_migrated_list() {
-    let database = SharedDatabase::create();
-    database.open();
-    database.sql(
-        "DROP TABLE waitlist_facts, waitlist_suppressed, waitlist_departures, waitlist_key, waitlist_deliveries,
-            waitlist_messages;
-         ALTER TABLE waitlist_entries DROP COLUMN source;
-         DELETE FROM waitlist_migrations WHERE version >= 3",
-    );
-    let join = |name: &str| {
-        database.sql(&format!(
-            "INSERT INTO waitlist_entries (key, email, joined_at, id)
-             VALUES ('{name}@example.com', '{name}@example.com', now(), gen_random_uuid());
-             UPDATE waitlist_count SET entries = entries + 1 WHERE slot = 5"
-        ));
-    };
-    join("ann");
-    let list = database.open();
-    join("bob");
-    let confirmed = |name: &str| {
-        let at = UNIX_EPOCH + Duration::from_secs(5);
-        (email(&format!("{name}@example.com")), Fact::ConfirmedAt(at))
-    };
-    let recorded = list
-        .add_facts(vec![confirmed("ann"), confirmed("bob")])
-        .await;
-    assert_eq!(recorded, Ok(vec![true, true]));
-    // An older instance corrects one person, and erases the other.
-    database.sql(
-        "UPDATE waitlist_entries SET key = 'eve@example.com', email = 'eve@example.com'
-             WHERE key = 'bob@example.com';
-         DELETE FROM waitlist_entries WHERE key = 'ann@example.com';
-         UPDATE waitlist_count SET entries = entries - 1 WHERE slot = 5",
-    );
-    let left = entries(&list);
-    assert_eq!(left.len(), 1);
-    assert_eq!(left[0].email, email("eve@example.com"));
-    assert_eq!(
-        left[0].confirmed_at,
-        Some(UNIX_EPOCH + Duration::from_secs(5))
-    );
-    assert_eq!(database.sql("SELECT count(*) FROM waitlist_facts"), "1");
-    // An older instance adds a suppressed person. The new one lifts the suppression.
-    let erased = list
-        .erase(&[email("dan@example.com")], Erasure::Suppress)
-        .await;
-    assert_eq!(erased, Ok(vec![false]));
-    join("dan");
-    let joined = list.join_all(vec![entry("dan@example.com", 1)]).await;
-    assert_eq!(joined, Ok(vec![JoinOutcome::AlreadyListed]));
-    assert_eq!(
-        crate::store::join(&list, "dan@example.com").await,
-        JoinOutcome::AlreadyListed
-    );
-    let is_suppressed = list.is_suppressed(&email("dan@example.com")).await;
-    assert_eq!(is_suppressed, Ok(false));
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn migrates_a_list_of_the_first_format() {
-    let database = SharedDatabase::create();
-    let list = database.open();
-    join(&list, "ann@example.com").await;
-    drop(list);
-    database.sql(
-        "ALTER TABLE waitlist_count DROP COLUMN epoch;
-         ALTER TABLE waitlist_entries DROP COLUMN source;
-         DROP TABLE waitlist_facts, waitlist_suppressed, waitlist_departures, waitlist_key, waitlist_deliveries,
-            waitlist_messages;
-         DELETE FROM waitlist_migrations WHERE version >= 2",
-    );
-    let list = database.open();
-    assert_eq!(
-        join(&list, "ANN@example.com").await,
-        JoinOutcome::AlreadyListed
-    );
-    // The statements of the previous version.
-    database.sql("INSERT INTO waitlist_entries VALUES ('bob@example.com', 'bob@example.com', now(), gen_random_uuid());
-         UPDATE waitlist_count SET entries = entries + 1 WHERE slot = 5",
-    );
-    let mut changes = list.watch_count();
-    within_timeout(changes.wait_for(|count| *count == 2)).await;
 }

@@ -32,7 +32,7 @@ fn errors_name_the_invalid_part_of_a_url() {
         ("postgres://owner:secret@host:port/list", "port"),
         (
             "postgres://owner:secret@host/list?sslmode=verify-full&sslrootcert=/no/such.pem",
-            "cannot connect to postgres://host:5432/list: cannot read /no/such.pem: No such file or directory (os error \
+            "postgres://host:5432/list cannot be connected to: cannot read /no/such.pem: No such file or directory (os error \
              2); correct sslrootcert, sslcert or sslkey in the URL",
         ),
         (

@@ -1,15 +1,12 @@
 //! Compaction of a data directory.
 
-use std::{fs, path::Path, thread};
+use std::{fs, path::Path};
 
-use landing::waitlist::{Erasure, OwnerList, Source, Waitlist, WaitlistEntry};
+use landing::waitlist::{OwnerList, Source, Waitlist, WaitlistEntry};
 use tempfile::TempDir;
-use tokio::task::block_in_place;
 
 use super::open;
-use crate::store::{
-    addresses, copy_directory, directory_contents, email, entry, erase, join, many_items::ManyItems,
-};
+use crate::store::{addresses, copy_directory, directory_contents, email, entry, erase, join};
 
 /// Returns whether a file of the store contains these bytes.
 fn is_on_disk(data: &Path, bytes: &[u8]) -> bool {
@@ -39,14 +36,11 @@ async fn compaction_removes_erased_and_corrected_addresses_from_the_disk() {
     for gone in GONE {
         assert!(is_on_disk(directory.path(), gone.as_bytes()), "{gone}");
     }
-    let mut copied = Vec::new();
-    let compaction = block_in_place(|| list.compact(&mut |entries| copied.push(entries)));
-    let compaction = compaction.expect("compacted");
+    let compaction = list.compact().await.expect("compacted");
     assert!(
         compaction.bytes_after > 0 && compaction.bytes_before > 0,
         "{compaction:?}"
     );
-    assert!(!copied.is_empty());
     for gone in GONE {
         assert!(!is_on_disk(directory.path(), gone.as_bytes()), "{gone}");
     }
@@ -87,70 +81,10 @@ async fn compaction_rejects_a_store_behind_a_link_and_keeps_it() {
     fs::rename(&store, &elsewhere).expect("renamed");
     std::os::unix::fs::symlink(&elsewhere, &store).expect("linked");
     let list = open(directory.path());
-    let error = block_in_place(|| list.compact(&mut |_| {})).expect_err("a link");
+    let error = list.compact().await.expect_err("a link");
     assert!(error.to_string().contains("is a link"), "{error}");
     join(&list, "bob@example.com").await;
     drop(list);
     let listed = addresses(&open(directory.path()));
     assert_eq!(listed, ["ann@example.com", "bob@example.com"]);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn compaction_removes_addresses_that_are_erased_while_it_runs() {
-    let directory = TempDir::new().expect("a temporary directory");
-    let list = open(directory.path());
-    let people = (0..500).map(|number| entry(&format!("{number}@example.com"), number));
-    list.join_many(people.collect()).await.expect("a response");
-    let runtime = tokio::runtime::Handle::current();
-    let mut is_erased = false;
-    let compaction = block_in_place(|| {
-        list.compact(&mut |_| {
-            // After the first record was copied, and before the copy is used.
-            let erase = list.erase(
-                &[email("7@example.com"), email("499@example.com")],
-                Erasure::Complete,
-            );
-            let erase = async { erase.await.expect("a response") };
-            if !std::mem::replace(&mut is_erased, true) {
-                thread::scope(|scope| {
-                    scope
-                        .spawn(|| runtime.block_on(erase))
-                        .join()
-                        .expect("no panic")
-                });
-            }
-        })
-    });
-    compaction.expect("compacted");
-    assert!(is_erased);
-    assert!(!is_on_disk(directory.path(), b"499@example.com"));
-    assert!(is_on_disk(directory.path(), b"498@example.com"));
-    assert_eq!(list.count(), 498);
-}
-
-/// A file of somebody else is neither removed nor in the way of the list.
-#[tokio::test(flavor = "multi_thread")]
-async fn compaction_keeps_a_foreign_file_of_its_name() {
-    for is_directory in [false, true] {
-        let directory = TempDir::new().expect("a temporary directory");
-        let foreign = directory.path().join("waitlist.compact");
-        if is_directory {
-            fs::create_dir(&foreign).expect("writable");
-            fs::write(foreign.join("letter.txt"), "dear").expect("writable");
-        } else {
-            fs::write(&foreign, "dear").expect("writable");
-        }
-        let list = open(directory.path());
-        join(&list, "ann@example.com").await;
-        let error = block_in_place(|| list.compact(&mut |_| {})).expect_err("not our file");
-        assert!(error.to_string().contains("waitlist.compact"), "{error}");
-        drop(list);
-        assert_eq!(addresses(&open(directory.path())), ["ann@example.com"]);
-        let kept = if is_directory {
-            foreign.join("letter.txt")
-        } else {
-            foreign
-        };
-        assert_eq!(fs::read_to_string(kept).expect("readable"), "dear");
-    }
 }
