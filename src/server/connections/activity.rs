@@ -17,7 +17,7 @@ use tokio::time::sleep_until;
 
 use super::super::limits::EVICTION_AGE_MIN;
 
-/// The activity of a connection. Every read and write changes it, so each has a lock of its own.
+/// The activity of a connection. Every read and write changes it, so each connection has a separate lock.
 pub(super) struct Activity(Mutex<State>);
 
 pub(super) struct State {

@@ -13,7 +13,10 @@ use tokio::{
 use super::{
     super::{
         ClientKey,
-        limits::{EVICTION_BATCH, MAKE_ROOM_INTERVAL, RESERVE_DIVISOR, SHARE_DIVISOR},
+        limits::{
+            IDLE_EVICTION_BATCH, MAKE_ROOM_INTERVAL, RESERVE_DIVISOR, SHARE_DIVISOR,
+            SLOW_EVICTION_BATCH,
+        },
         warning_throttle::WarningThrottle,
     },
     activity::{Activity, Phase},
@@ -32,16 +35,17 @@ pub(super) struct ConnectionLimit {
     places: Mutex<Places>,
     /// Notified when a connection comes while places are scarce.
     is_scarce: Notify,
-    full_warning: WarningThrottle,
-    share_warning: WarningThrottle,
+    warning: WarningThrottle,
 }
 
 struct Places {
     free: usize,
-    /// The connections that have a place, of each client that has one. A trusted proxy is no client.
+    /// The connections that have a place, of each client that has one. A trusted proxy is not a client.
     clients: HashMap<ClientKey, Vec<Arc<Activity>>>,
     /// The connections that wait: first come, first served. Some may have given up.
     queue: VecDeque<(Option<ClientKey>, oneshot::Sender<Place>)>,
+    /// The number of connections in the queue, of each client. Each search for connections to close corrects it.
+    waiting: HashMap<Option<ClientKey>, usize>,
     /// The number of busy connections that must close for others.
     busy_to_close: usize,
 }
@@ -63,11 +67,11 @@ impl ConnectionLimit {
                 free: count,
                 clients: HashMap::new(),
                 queue: VecDeque::new(),
+                waiting: HashMap::new(),
                 busy_to_close: 0,
             }),
             is_scarce: Notify::new(),
-            full_warning: WarningThrottle::default(),
-            share_warning: WarningThrottle::default(),
+            warning: WarningThrottle::default(),
         })
     }
 
@@ -83,19 +87,13 @@ impl ConnectionLimit {
             // The receiver is above.
             let _ = grant.send(self.take(&mut places, client));
         } else {
-            places.queue.retain(|(_, grant)| !grant.is_closed());
-            let of_client = places.queue.iter().filter(|(it, _)| *it == client);
-            let is_client_full = client.is_some() && of_client.count() >= self.count - self.reserve;
-            if is_client_full || places.queue.len() >= self.count {
+            let is_full = places.queue.len() >= self.count;
+            let of_client = places.waiting.entry(client).or_default();
+            if is_full || client.is_some() && *of_client >= self.count - self.reserve {
                 return None;
             }
+            *of_client += 1;
             places.queue.push_back((client, grant));
-            if places.free == 0 && self.full_warning.try_acquire() {
-                tracing::warn!(
-                    "all {} connections are in use, so new clients wait; raise --max-connections",
-                    self.count
-                );
-            }
         }
         if places.free < self.reserve || !places.queue.is_empty() {
             self.is_scarce.notify_one();
@@ -136,49 +134,57 @@ impl ConnectionLimit {
         }
     }
 
-    /// Closes connections for those that wait and for the reserve, at most [`EVICTION_BATCH`] now:
+    /// Closes connections for those that wait and for the reserve:
     ///
-    /// 1. those that have been idle for the longest time;
+    /// 1. those that have been idle for the longest time, at most [`IDLE_EVICTION_BATCH`] now;
     /// 2. slow ones of a client beyond its share: of the one with the most, so that an attacker does not hide behind a crowd.
     ///
     /// If there are too few, busy ones of clients beyond their share close after their next response. So a client whose
-    /// connections are all busy does not keep the places, and loses no request.
+    /// connections are all busy does not keep the places, and loses no request. Slow and busy ones are at most
+    /// [`SLOW_EVICTION_BATCH`] now.
     fn make_room(&self) {
-        let mut places = self.lock();
+        let mut guard = self.lock();
+        let places = &mut *guard;
         places.queue.retain(|(_, grant)| !grant.is_closed());
+        places.waiting.clear();
+        for (client, _) in &places.queue {
+            *places.waiting.entry(*client).or_default() += 1;
+        }
         let (mut idle, mut slow, mut closing) = (Vec::new(), Vec::new(), 0);
         for placed in places.clients.values() {
-            let mut slow_of_client = Vec::new();
+            let (mut slow_of_client, mut open) = (Vec::new(), placed.len());
             for activity in placed {
                 let state = activity.lock();
                 match state.phase() {
-                    _ if state.is_evicted => closing += 1,
+                    _ if state.is_evicted => open -= 1,
                     Phase::Idle => idle.push((state.waiting_since, activity)),
                     Phase::Slow => slow_of_client.push(activity),
                     Phase::Busy => {}
                 }
             }
-            slow_of_client.truncate(placed.len().saturating_sub(self.share));
+            closing += placed.len() - open;
+            slow_of_client.truncate(open.saturating_sub(self.share));
             if slow_of_client.len() > slow.len() {
                 slow = slow_of_client;
             }
         }
         idle.sort_unstable_by_key(|(since, _)| *since);
         let missing = (self.reserve + places.queue.len()).saturating_sub(places.free + closing);
-        let batch = missing.min(EVICTION_BATCH);
-        let busy_to_close = batch.saturating_sub(idle.len() + slow.len());
-        if batch > idle.len() && !slow.is_empty() && self.share_warning.try_acquire() {
+        // Slow and busy ones, which get a response.
+        let batch = missing.saturating_sub(idle.len()).min(SLOW_EVICTION_BATCH);
+        slow.truncate(batch);
+        places.busy_to_close = batch - slow.len();
+        if batch > 0 && self.warning.try_acquire() {
             tracing::warn!(
-                "closed slow connections of a client that has more than {}, because most of the places are taken; if it is \
-                 a proxy, add it to --trusted-proxies",
+                "most of the {} places are taken, so clients with more than {} connections lose slow ones or wait; raise \
+                 --max-connections, or if such a client is a proxy, add it to --trusted-proxies",
+                self.count,
                 self.share
             );
         }
-        let idle = idle.into_iter().map(|(_, activity)| activity);
-        idle.chain(slow)
-            .take(batch)
-            .for_each(|it| it.lock().evict());
-        places.busy_to_close = busy_to_close;
+        let idle = idle.iter().take(missing.min(IDLE_EVICTION_BATCH));
+        idle.for_each(|(_, it)| it.lock().evict());
+        slow.iter().for_each(|it| it.lock().evict());
         if !places.queue.is_empty() {
             self.is_scarce.notify_one();
         }
@@ -223,13 +229,13 @@ impl Drop for Place {
                 places.clients.remove(&client);
             }
         }
-        // The first of all that wait, or of those within their share. Some have given up.
-        let limit = &self.limit;
-        while let Some(next) = places
-            .queue
-            .iter()
-            .position(|(client, grant)| !grant.is_closed() && limit.may_take(&places, *client))
-            && let Some((client, grant)) = places.queue.remove(next)
+        // The first of all that wait, or of those within their share. Most are of the same client, and some have given up.
+        let mut rejected = None;
+        while let Some(next) = places.queue.iter().position(|(client, grant)| {
+            let may_take = rejected != Some(*client) && self.limit.may_take(&places, *client);
+            rejected = Some(*client).filter(|_| !may_take);
+            may_take && !grant.is_closed()
+        }) && let Some((client, grant)) = places.queue.remove(next)
         {
             granted.push((grant, self.limit.take(&mut places, client)));
         }

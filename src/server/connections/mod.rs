@@ -161,7 +161,7 @@ impl Connection {
     /// Serves requests until the connection ends, then closes it. Sends the error responses that hyper does not send.
     async fn serve(self, stream: TcpStream) {
         let activity = &self.place.activity;
-        let (sender, leftover) = oneshot::channel();
+        let (sender, returned) = oneshot::channel();
         let stream = WatchedStream {
             stream: Some((stream, sender)),
             activity: Arc::clone(activity),
@@ -172,25 +172,22 @@ impl Connection {
             () = activity.evicted() => Some(RequestError::Overloaded),
             () = activity.timed_out(self.timeouts.idle) => None,
         };
-        let Ok(mut leftover) = leftover.await else {
-            return;
-        };
+        let Ok(mut tcp) = returned.await else { return };
         // From now on it is closing.
         let was_evicted = mem::replace(&mut activity.lock().is_evicted, true);
         let has_unanswered_bytes = activity.lock().has_unanswered_bytes();
         if has_unanswered_bytes && let Some(error) = error {
-            send_error(&self.state, error, &mut leftover).await;
+            send_error(&self.state, error, &mut tcp).await;
         }
-        let time = if was_evicted {
-            EVICTED_LINGER_TIMEOUT
-        } else {
-            LINGER_TIMEOUT
+        let time = match was_evicted {
+            true => EVICTED_LINGER_TIMEOUT,
+            false => LINGER_TIMEOUT,
         };
-        linger(leftover, time).await;
+        linger(tcp, time).await;
     }
 
-    /// Serves requests until the connection ends. When the server shuts down, closes it gracefully.
-    /// Returns the error for a client whose last bytes have no response.
+    /// Serves requests until the connection ends. When the server shuts down, closes it gracefully. Returns the error for a
+    /// client whose last bytes have no response.
     async fn run(&self, stream: WatchedStream) -> Option<RequestError> {
         let mut http = Builder::new(TokioExecutor::new());
         http.http1()
@@ -225,6 +222,8 @@ impl Connection {
             () = stopped => {}
         }
         if activity.lock().is_request_arriving() {
+            // The server stops, so it does not linger for long.
+            activity.lock().is_evicted = true;
             // A proxy may speak HTTP/2, in which this response would be malformed.
             return (!self.place.is_proxy()).then_some(RequestError::Timeout);
         }

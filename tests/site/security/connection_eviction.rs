@@ -131,6 +131,33 @@ async fn slow_connections_stay_while_idle_ones_are_enough() {
     }
 }
 
+/// Also while those that were closed wait for the client to close them too.
+#[tokio::test]
+async fn client_keeps_slow_connections_within_its_share() {
+    let (list, mut calls) = hanging_store();
+    let options = ["--max-connections=256", "--signups-per-minute=0"];
+    let site = TestSite::with_store_and_options(list, &options).await;
+    // The share is 4.
+    let mut slow = open_slow(&site, 6).await;
+    let mut busy = Vec::new();
+    for number in 0..218 {
+        let mut stream = site.connect().await;
+        let request = sign_up(&format!("{number}@example.com"));
+        let sent = stream.write_all(request.as_bytes()).await;
+        sent.expect("it is read");
+        calls.recv().await.expect("the site calls the store");
+        busy.push(stream);
+    }
+    sleep(EVICTION_AGE).await;
+    let mut waiting = Vec::new();
+    for _ in 0..40 {
+        waiting.push(site.connect_from([127, 0, 0, 4]).await);
+    }
+    // Many searches.
+    sleep(EVICTION_AGE).await;
+    assert_eq!(count_closed(&mut slow), 2);
+}
+
 /// Returns the path and the content of the largest module that the page loads.
 async fn largest_module(site: &TestSite) -> (String, String) {
     let page = site.page().await;
