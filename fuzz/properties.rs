@@ -20,6 +20,7 @@ use landing::{
     wire,
 };
 use regex::Regex;
+use serde::Deserialize;
 use tower::ServiceExt;
 
 use super::fixtures::{immediate, parse_config, stub_store};
@@ -61,14 +62,21 @@ fn is_invisible(c: char) -> bool {
         || matches!(c, '\u{202a}'..='\u{202e}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}')
 }
 
+/// What a sign-up sends. Other fields must be JSON too, such as numbers that are not too large.
+#[derive(Deserialize)]
+struct SentBody {
+    #[serde(flatten)]
+    fields: wire::SignUpBody,
+}
+
 /// A sign-up succeeds exactly when its body is the expected JSON with a valid address, of at most 4 KiB. Every
 /// response has the documented form.
 pub(crate) fn body(bytes: &[u8]) {
-    let entry = serde_json::from_slice::<wire::SignUpBody>(bytes).ok();
+    let entry = serde_json::from_slice::<SentBody>(bytes).ok();
     let is_object = bytes.trim_ascii_start().starts_with(b"{");
     let email = entry
         .filter(|_| is_object && bytes.len() <= 4096)
-        .and_then(|entry| Email::parse(&entry.email).ok());
+        .and_then(|entry| Email::parse(&entry.fields.email).ok());
     let (status, response) = SITE.post(bytes);
     let response: serde_json::Value = serde_json::from_slice(&response).expect("JSON");
     match email {

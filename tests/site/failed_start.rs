@@ -126,7 +126,7 @@ fn new_server_waits_for_the_address_and_the_list_of_the_old_one() {
         let targets = files.flatten().map(|file| fs::read_link(file.path()));
         targets
             .flatten()
-            .any(|target| target == sandbox.path().join("data"))
+            .any(|target| target == sandbox.path().join("data/lock"))
     });
     signal(old.child.id(), "-TERM");
     assert_eq!(old.wait_for_exit(), Some(0));

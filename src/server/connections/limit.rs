@@ -38,6 +38,7 @@ pub(super) struct ConnectionLimit {
     warning: WarningThrottle,
 }
 
+#[derive(Default)]
 struct Places {
     free: usize,
     /// The connections that have a place, of each client that has one. A trusted proxy is not a client.
@@ -65,14 +66,19 @@ impl ConnectionLimit {
             share: (count / SHARE_DIVISOR).max(1),
             places: Mutex::new(Places {
                 free: count,
-                clients: HashMap::new(),
-                queue: VecDeque::new(),
-                waiting: HashMap::new(),
-                busy_to_close: 0,
+                ..Places::default()
             }),
             is_scarce: Notify::new(),
             warning: WarningThrottle::default(),
         })
+    }
+
+    /// Waits until a connection may wait, if there are fewer places than shares. Then one browser is beyond its share, so nobody
+    /// is rejected at once, and further connections stay in the kernel's queue.
+    pub(super) async fn wait_for_room(&self) {
+        while self.count < SHARE_DIVISOR && self.lock().queue.len() >= self.count {
+            sleep(MAKE_ROOM_INTERVAL).await;
+        }
     }
 
     /// Requests a place for a connection. Dropping the receiver ends the wait. Returns `None` if too many wait already: as many
@@ -88,8 +94,9 @@ impl ConnectionLimit {
             let _ = grant.send(self.take(&mut places, client));
         } else {
             let is_full = places.queue.len() >= self.count;
+            let has_share = client.is_some() && self.count >= SHARE_DIVISOR;
             let of_client = places.waiting.entry(client).or_default();
-            if is_full || client.is_some() && *of_client >= self.count - self.reserve {
+            if is_full || has_share && *of_client >= self.count - self.reserve {
                 return None;
             }
             *of_client += 1;

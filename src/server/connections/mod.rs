@@ -95,6 +95,7 @@ async fn accept_and_finish(listener: TcpListener, state: &AppState, limit: &Arc<
     };
     let accept_loop = async {
         loop {
+            limit.wait_for_room().await;
             accept_one().await;
         }
     };
