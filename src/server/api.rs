@@ -105,7 +105,9 @@ impl Api {
         let owner = Owner::new();
         let run = owner.with(|| {
             provide_context(self.people);
-            visitor.map(provide_context);
+            if let Some(visitor) = visitor {
+                provide_context(visitor);
+            }
             ScopedFuture::new(function.run_body())
         });
         let response = (status, Json(run.await?)).into_response();

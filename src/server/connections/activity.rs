@@ -162,7 +162,7 @@ pub(super) struct RequestBody {
 }
 
 impl RequestBody {
-    pub(super) fn new(body: Incoming, activity: &Arc<Activity>) -> Body {
+    pub(super) fn watch(body: Incoming, activity: &Arc<Activity>) -> Body {
         Body::new(Self {
             body,
             has_ended: false,

@@ -259,7 +259,7 @@ impl Connection {
     ) -> impl Future<Output = Result<Response, Infallible>> + use<> {
         let (place, version) = (Arc::clone(&self.place), request.version());
         place.activity.lock().start_request(version);
-        let mut request = request.map(|body| RequestBody::new(body, &place.activity));
+        let mut request = request.map(|body| RequestBody::watch(body, &place.activity));
         request.extensions_mut().insert(ConnectInfo(self.peer));
         let response = self.router.clone().call(request);
         async move {

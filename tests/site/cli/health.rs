@@ -17,7 +17,7 @@ fn succeeds_while_the_server_stores_sign_ups() {
     cli.server = None;
     cli.assert_fails(
         &["health", "--addr", &addr],
-        &format!("no healthy server at {addr}"),
+        format!("no healthy server at {addr}"),
     );
 }
 

@@ -91,7 +91,7 @@ fn page_is_self_contained_and_well_formed() {
         assert_self_contained(&page);
         assert_well_formed(&page);
         let name = "Ann &amp; &lt;b&gt;Bob&lt;/b&gt; waitlist";
-        assert_contains(&page, &format!("<h1>{name}</h1>"));
+        assert_contains(&page, format!("<h1>{name}</h1>"));
         let title = captures(&page, "<title>(.*)</title>");
         let people = if count == 1 { "person" } else { "people" };
         let expected = format!(r"^{name}, \d+ [A-Z][a-z]+ \d{{4}}: {count} {people}$");
