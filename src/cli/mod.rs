@@ -1,8 +1,6 @@
 //! The command line of the program.
 //!
-//! One module per command: `serve` for the server, and for the owner of the list `count`, `list`, `show`, `export`,
-//! `import`, `add`, `unsubscribe`, `erase`, `correct`, `stats`, `report`, `check` and `compact`. `manual` also has the shell
-//! completions, and `settings` prints the variables of the environment.
+//! One module per command; `manual` also has the shell completions, and `settings` prints the variables of the environment.
 //! They share:
 //!
 //! - `arguments`: parses the command line and the environment.

@@ -62,7 +62,7 @@ pub enum RequestError {
     RateLimited(Duration),
     /// 503: the store failed.
     Unavailable(StoreError),
-    /// 503: the connection was too slow while the server had no room for others.
+    /// 503: the connection got no place, or was too slow while others waited for its place.
     Overloaded,
     /// 501: no resource has this method.
     UnknownMethod,

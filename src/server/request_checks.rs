@@ -1,4 +1,4 @@
-//! What every request must meet, before it is routed: the size of its head, its host and its method.
+//! What every request must meet before its handler runs: the size of its head, its host and its method.
 
 use std::net::Ipv6Addr;
 

@@ -22,8 +22,6 @@ mod recipients;
 mod sender;
 mod test_copy;
 
-use std::io::{self, IsTerminal};
-
 use anyhow::{Context, anyhow, bail};
 use serde_json::json;
 use tokio::runtime::Runtime;
@@ -32,7 +30,11 @@ use tokio_util::sync::CancellationToken;
 use super::{
     delivery_counts::DeliveryCounts,
     link_check::check_link_of,
-    terminal::{progress::entry_progress, question::ask, signals},
+    terminal::{
+        progress::entry_progress,
+        question::{ask, can_ask},
+        signals,
+    },
     waitlist_handle::WaitlistHandle,
 };
 use crate::{
@@ -211,10 +213,8 @@ fn check_results(
 
 /// Asks on the terminal.
 fn confirm(plan: &Plan, template: &Template, location: &str) -> anyhow::Result<()> {
-    if !io::stdin().is_terminal() {
-        bail!(
-            "standard input is not a terminal, so nobody can confirm; add --yes, or try --dry-run first"
-        );
+    if !can_ask() {
+        bail!("there is no terminal to ask on; add --yes, or try --dry-run first");
     }
     let question = format!(
         "Send {:?} ({}) to {} on the waitlist in {location}?",

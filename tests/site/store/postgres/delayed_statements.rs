@@ -3,6 +3,7 @@
 
 use std::{fs, path::Path, sync::Arc, time::Duration};
 
+use futures_util::FutureExt;
 use landing::waitlist::{Erasure, JoinOutcome, ListKey, OwnerList, Waitlist};
 use tokio::{
     task::block_in_place,
@@ -150,16 +151,30 @@ async fn cancelled_lookup_after_a_sign_up_restores_nobody() {
     let (list, other) = (Arc::new(proxy.open()), proxy.database.open());
     // This prepares the insertion, so that the lookup is the next statement that names the table.
     assert_eq!(join(&*list, "bob@example.com").await, JoinOutcome::New);
-    proxy.set_holding(true);
-    let joining = tokio::spawn({
+    let lock_table = || {
+        let statements = "BEGIN; LOCK TABLE waitlist_entries; SELECT pg_sleep(60)";
+        proxy.database.start_sleeping(statements)
+    };
+    // While the committer waits, two sign-ups get into the queue. So it takes both at once.
+    let locked = lock_table();
+    let first = tokio::spawn({
+        let list = Arc::clone(&list);
+        async move { join(&*list, "cyd@example.com").await }
+    });
+    proxy.database.wait_for_lock();
+    let mut joining = Box::pin({
         let list = Arc::clone(&list);
         let two = ["ann@example.com", "bob@example.com"].map(|typed| entry(typed, 1));
         async move { list.join_all(two.to_vec()).await }
     });
+    assert!(joining.as_mut().now_or_never().is_none(), "both wait");
+    proxy.set_holding(true);
+    proxy.database.end_sleeping();
+    locked.await.expect("no panic");
+    assert_eq!(first.await.expect("no panic"), JoinOutcome::New);
+    let joining = tokio::spawn(joining);
     block_in_place(|| wait_until("the lookup is held back", || proxy.held() == 1));
-    let locked = proxy
-        .database
-        .start_sleeping("BEGIN; LOCK TABLE waitlist_entries; SELECT pg_sleep(60)");
+    let locked = lock_table();
     proxy.set_holding(false);
     proxy.database.wait_for_lock();
     proxy.set_holding(true);
@@ -170,7 +185,7 @@ async fn cancelled_lookup_after_a_sign_up_restores_nobody() {
     proxy.set_holding(false);
     let joined = joining.await.expect("no panic");
     assert!(joined.is_err(), "{joined:?}");
-    assert_eq!(addresses(&other), ["bob@example.com"]);
+    assert_eq!(addresses(&other), ["bob@example.com", "cyd@example.com"]);
 }
 
 /// The owner has suppressed an address, and lifts that through another instance before the database executes it.
