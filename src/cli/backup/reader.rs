@@ -134,7 +134,7 @@ impl<R: Read> BackupReader<R> {
         Ok(Some(item))
     }
 
-    /// Compares the last line with what was read.
+    /// Compares the last line with the counts and the checksum of the lines before it.
     fn check_trailer(&mut self, found: &[u8]) -> Result<(), BackupError> {
         let expected = Trailer {
             counts: self.counts,

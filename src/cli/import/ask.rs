@@ -20,7 +20,7 @@ use crate::cli::terminal::question::Terminal;
 /// options. Without an answer, questions stay open. `fixed` are the other arguments of the command.
 ///
 /// # Errors
-/// If the file cannot be read, or the answer is no.
+/// If the file cannot be read, or the owner declines to import it.
 pub(super) fn check_asking(
     terminal: &mut Terminal,
     fixed: &[String],

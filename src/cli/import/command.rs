@@ -128,7 +128,7 @@ fn check_or_ask(
     check_asking(&mut terminal, fixed, options, check_file)
 }
 
-/// Returns the arguments of the command that are no options of the plan: the file, and where the list is.
+/// Returns the arguments of the command outside the plan: the file, and where the list is.
 fn fixed_args(args: &ImportArgs, name: &str, location: &StoreLocation) -> Vec<String> {
     let file = if is_stdin(args) { "-" } else { name };
     let mut fixed = vec![file.to_owned()];

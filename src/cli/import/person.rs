@@ -53,7 +53,7 @@ const CUT: InvalidRow = InvalidRow::Malformed(
 /// Reads a row. Without a sign-up time, the entry has the time `now`.
 ///
 /// # Errors
-/// [`InvalidRow`], also for a person who is not added: somebody of whom it is unknown who has left could be in another row.
+/// [`InvalidRow`], also in the row of a person who is not added: another row may have the same person.
 pub(super) fn read(cells: &[String], plan: &Plan, now: SystemTime) -> Result<Person, InvalidRow> {
     let (verdict, decided_by) = verdict(cells, plan)?;
     let email = parse_email(cell(cells, plan, Field::Email)?)?;

@@ -15,7 +15,7 @@ const VALUES_SHOWN_MAX: usize = 12;
 /// Maximum number of values that are shown although each occurs once.
 const EXAMPLES_MAX: usize = 3;
 
-/// Writes the preview. `fixed` are the arguments of the command that are no options of the plan.
+/// Writes the preview. `fixed` are the arguments of the command outside the plan.
 pub(super) fn write(
     out: &mut dyn Write,
     survey: &Survey,

@@ -232,9 +232,9 @@ pub(super) const CORRECT: &str = "
         ARRAY(SELECT id FROM corrected),
         1 / (SELECT count(*) FROM counted WHERE slot = $5)";
 
-/// Reads a slot by writing to it. It is the first statement on the connection of sign-ups, and of each operation that changes the list. Its commit waits until all
-/// earlier commits are durable, at the standby too: an earlier commit may have lost its connection during that wait,
-/// and be visible already. Late: it changes nothing.
+/// Reads a slot by writing to it. It is the first statement on the connection of sign-ups, and of each operation that
+/// changes the list. Its commit waits until all earlier commits are durable, at the standby too: an earlier commit may have
+/// lost its connection during that wait, and be visible already. Late: it changes nothing.
 pub(super) const READ_SLOT: &str = "
     UPDATE {schema}.waitlist_count SET entries = entries WHERE slot = $1
     RETURNING entries, epoch";
