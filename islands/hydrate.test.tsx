@@ -16,7 +16,7 @@ const PROPS: Record<string, object> = {
   "waitlist-form": WAITLIST_FORM_PROPS,
   "contact-links": CONTACT_LINKS_PROPS,
 };
-for (const name of ISLAND_NAMES) PROPS[name] ??= (await variants(name))[0] ?? {};
+for (const name of ISLAND_NAMES) PROPS[name] ??= await sampleProps(name);
 
 beforeEach(() => {
   vi.stubGlobal("fetch", async () => new Response("taken", { status: 409 }));
@@ -118,10 +118,17 @@ function Broken(): never {
   throw new Error("broken");
 }
 
-/** Returns what the markup of an island is rendered with. */
-async function variants(name: string): Promise<object[]> {
+/** Returns what the markup of an island is rendered with, if not with a placeholder for each property. */
+async function variants(name: string): Promise<object[] | undefined> {
   const hasVariants = existsSync(`${import.meta.dirname}/${name}/variants.ts`);
-  return hasVariants ? (await import(`./${name}/variants.ts`)).VARIANTS : [{}];
+  return hasVariants ? (await import(`./${name}/variants.ts`)).VARIANTS : undefined;
+}
+
+/** Returns the first variant's properties, or a text for each placeholder in the markup. */
+async function sampleProps(name: string): Promise<object> {
+  const [{ markup } = { markup: "" }] = render(name, await load(name));
+  const texts = [...markup.matchAll(/\{\{(\w+)\}\}/g)].map(([, prop]) => [prop, `a ${prop}`]);
+  return (await variants(name))?.[0] ?? Object.fromEntries(texts);
 }
 
 async function load(name: string): Promise<Island> {
@@ -131,7 +138,7 @@ async function load(name: string): Promise<Island> {
 /** Adds an island to the page with its prerendered markup, as the server does. */
 async function serve(name: string, props = PROPS[name] ?? {}): Promise<HTMLElement> {
   const values = new Map<string, unknown>(Object.entries(props));
-  const isFor = ({ when }: Variant) =>
+  const isFor = ({ when = {} }: Variant) =>
     Object.entries(when).every(([prop, text]) => values.get(prop) === text);
   const markup = render(name, await load(name), await variants(name)).find(isFor)?.markup ?? "";
   const element = document.createElement("div");

@@ -6,7 +6,7 @@ use leptos::prelude::*;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{IslandBuild, use_page};
+use super::{IslandBuild, IslandVariant, use_page};
 
 /// When the wasm host mounts an island. An island that the visitor touches (pointer or focus) is mounted at once.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -61,14 +61,13 @@ pub fn ReactIsland<P: Serialize + 'static>(
 /// Returns the markup for these properties.
 fn markup<'a>(build: &'a IslandBuild, props: &Value) -> &'a str {
     let mut variants = build.variants.iter();
-    let is_for = |when: &Value| {
-        let mut texts = when.as_object().into_iter().flatten();
-        texts.all(|(name, text)| props[name] == *text)
+    let is_for = |variant: &IslandVariant| match &variant.when {
+        Some(texts) => texts.iter().all(|(name, text)| props[name] == *text),
+        None => props.as_object().is_some_and(|it| it.values().all(Value::is_string)),
     };
-    let variant = variants.find(|it| is_for(&it.when));
-    &variant
-        .expect("an island has a variant for all properties")
-        .markup
+    let variant = variants.find(|it| is_for(it));
+    let variant = variant.expect("variants.ts of an island has all properties that are no texts");
+    &variant.markup
 }
 
 /// Replaces the placeholders with the properties, escaped. Values are not searched for placeholders.

@@ -85,8 +85,8 @@ pub struct IslandBuild {
 /// The markup of an island, for certain properties.
 #[derive(Clone, Debug, Deserialize)]
 pub struct IslandVariant {
-    /// An object with the texts that the properties must have.
-    pub when: serde_json::Value,
+    /// The texts that the properties must have. Without it, any property must be a text.
+    pub when: Option<HashMap<String, String>>,
     /// The markup, with `{{name}}` in place of the property `name`.
     pub markup: String,
 }
