@@ -2,7 +2,7 @@
  * The script in the head of every page. The server writes it into the page, so that it runs before the first paint
  * without a request.
  *
- * - It decides whether the visit uses the typefaces. On a fast line it preloads the fonts. On other lines the visit
+ * - It decides whether the visit uses the typefaces. On a fast line it preloads the fonts. Otherwise the visit
  *   uses the system's fonts, and `boot.ts` loads the typefaces afterwards, so that the next visit has them at once.
  * - After the first paint it loads `boot.ts`.
  *
@@ -26,17 +26,17 @@ const FAST_TYPES = ["wifi", "ethernet"];
  */
 const MAX_ROUND_TRIP_MS = 100;
 
-/** Maximum time after the page has loaded until its first paint is reported, in milliseconds. */
-const MAX_PAINT_WAIT_MS = 1000;
-/** Maximum time until the page has loaded, in milliseconds. A font that stalls delays it without end. */
-const MAX_LOAD_WAIT_MS = 10_000;
+/** Longest wait for the report of the first paint, in milliseconds. Some browsers make none. */
+const PAINT_TIMEOUT_MS = 3000;
 
 const { documentElement: root, head } = document;
 const { connection } = navigator as Navigator & { connection?: Connection };
 const [visit] = performance.getEntriesByType("navigation") as PerformanceNavigationTiming[];
+/** Firefox scrolls to the fragment of the URL before the typefaces change the layout, and does not correct the place. */
+const staysInPlace = connection || !location.hash;
 
 if (connection?.saveData) root.dataset["typefaces"] = "never";
-else if (isRevisit() || isFast()) insert("fonts");
+else if (staysInPlace && (isRevisit() || isFast())) insert("fonts");
 else root.dataset["typefaces"] = "later";
 afterFirstPaint(() => insert("boot"));
 
@@ -62,15 +62,13 @@ function insert(template: string) {
 }
 
 /**
- * Calls back after the first paint. The page can be idle before that, and loading the islands then would
- * delay the paint. A browser may not report the paint, so the callback is also called `MAX_PAINT_WAIT_MS` after the
- * page has loaded, and after `MAX_LOAD_WAIT_MS`.
+ * Calls back after the first paint, or after `PAINT_TIMEOUT_MS`, or both. The page can be idle before the first paint,
+ * and loading the islands then would delay it.
  */
 function afterFirstPaint(callback: () => void) {
-  addEventListener("load", () => setTimeout(callback, MAX_PAINT_WAIT_MS));
-  setTimeout(callback, MAX_LOAD_WAIT_MS);
+  setTimeout(callback, PAINT_TIMEOUT_MS);
   new PerformanceObserver((entries) => {
-    if (entries.getEntriesByName("first-contentful-paint").length > 0) callback();
+    if (entries.getEntriesByName("first-contentful-paint")[0]) callback();
   }).observe({ type: "paint", buffered: true });
 }
 

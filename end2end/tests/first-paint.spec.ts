@@ -117,12 +117,9 @@ test.describe("the first paint", { tag: "@once" }, () => {
     });
   }
 
-  test("the islands start although the browser does not report it", async ({ landing, page }) => {
-    await hidePaints(page);
-    await landing.openForm();
-  });
-
-  test("the islands start although a font stalls too", async ({ page }) => {
+  test("the islands start although the browser does not report it and a font stalls", async ({
+    page,
+  }) => {
     await hidePaints(page);
     await page.setViewportSize({ width: DESKTOP, height: 800 });
     await describeLine(page, FAST);
