@@ -90,6 +90,19 @@ test.describe("order", { tag: "@once" }, () => {
 });
 
 test.describe("toasts and tooltips", { tag: "@once" }, () => {
+  test("a toast that is closed by keyboard returns the focus into view", async ({
+    landing,
+    page,
+  }) => {
+    await landing.openFormWithError();
+    await page.keyboard.press("F8");
+    await page.keyboard.press("Home");
+    await expect.poll(() => page.evaluate(() => scrollY)).toBe(0);
+    await page.keyboard.press("Escape");
+    await expect(landing.email).toBeFocused();
+    await expectFocusInView(page, landing);
+  });
+
   test("§9 a tooltip opens on focus, 4 px from its link", async ({ landing, page }) => {
     await landing.open();
     const mail = page.getByRole("link", { name: "Email us" });

@@ -9,8 +9,7 @@ export { hydrate } from "../hydrate";
 /** Spec §9. */
 const DURATION_MS = 5000;
 const SWIPE_THRESHOLD_PX = 50;
-const HOTKEY = ["F8"];
-const NO_HOTKEY: string[] = [];
+const HOTKEY = "F8";
 
 export default function Toaster() {
   const toast = useSyncExternalStore(subscribe, getSnapshot, () => undefined);
@@ -36,8 +35,10 @@ export default function Toaster() {
   function close() {
     const active = document.activeElement;
     if (active instanceof HTMLElement && active.closest(".toasts")) {
-      if (previousFocus.current) previousFocus.current.focus({ preventScroll: true });
-      else active.blur();
+      // A keyboard may have scrolled the page from here. A click does not scroll it back.
+      const preventScroll = !active.matches(":focus-visible");
+      active.blur();
+      previousFocus.current?.focus({ preventScroll });
     }
     previousFocus.current = null;
     dismissToast();
@@ -57,7 +58,7 @@ export default function Toaster() {
       {toast && <ToastItem toast={toast} close={close} />}
       <Radix.Viewport
         className="toasts"
-        hotkey={toast?.open ? HOTKEY : NO_HOTKEY}
+        hotkey={toast?.open ? [HOTKEY] : []}
         label={COPY.TOASTS_LABEL}
         ref={watchFocus}
       />
@@ -79,18 +80,17 @@ function ToastItem({
       // Announced politely: it responds to the visitor's own action.
       type="background"
       open={open}
-      onOpenChange={(isOpen) => {
-        if (!isOpen) close();
-      }}
+      onOpenChange={close}
     >
-      {/* Screen readers join the texts. The space separates the title from the text. */}
-      <Radix.Title className="toast-title">{`${title} `}</Radix.Title>
-      <Radix.Description className="toast-text">{text}</Radix.Description>
+      {/* First, so that it can stay in view while a long text is scrolled. */}
       <Radix.Close className="toast-close icon-button" aria-label={COPY.TOAST_CLOSE}>
         <svg viewBox="0 0 16 16" aria-hidden="true">
           <path d="M4 4l8 8M12 4l-8 8" />
         </svg>
       </Radix.Close>
+      {/* Screen readers join the texts. The space separates the title from the text. */}
+      <Radix.Title className="toast-title">{`${title} `}</Radix.Title>
+      <Radix.Description className="toast-text">{text}</Radix.Description>
     </Radix.Root>
   );
 }
