@@ -29,16 +29,6 @@ async function describeLine(page: Page, line: Line): Promise<void> {
   }, line);
 }
 
-/** Makes the browser report no paint. */
-async function hidePaints(page: Page): Promise<void> {
-  await page.addInitScript(() => {
-    const { observe } = PerformanceObserver.prototype;
-    PerformanceObserver.prototype.observe = function (options) {
-      if (options?.type !== "paint") observe.call(this, options);
-    };
-  });
-}
-
 /** Returns the names of the files that were requested before the first paint, and after it. */
 async function requestsAroundPaint(page: Page): Promise<{ before: string[]; after: string[] }> {
   const { before, after } = await page.evaluate(() => {
@@ -117,10 +107,13 @@ test.describe("the first paint", { tag: "@once" }, () => {
     });
   }
 
-  test("the islands start although the browser does not report it and a font stalls", async ({
-    page,
-  }) => {
-    await hidePaints(page);
+  test("the islands start although no paint is reported and a font stalls", async ({ page }) => {
+    await page.addInitScript(() => {
+      const { observe } = PerformanceObserver.prototype;
+      PerformanceObserver.prototype.observe = function (options) {
+        if (options?.type !== "paint") observe.call(this, options);
+      };
+    });
     await page.setViewportSize({ width: DESKTOP, height: 800 });
     await describeLine(page, FAST);
     await page.route("**/*.woff2", () => {});

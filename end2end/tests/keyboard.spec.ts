@@ -90,10 +90,7 @@ test.describe("order", { tag: "@once" }, () => {
 });
 
 test.describe("toasts and tooltips", { tag: "@once" }, () => {
-  test("a toast that is closed by keyboard returns the focus into view", async ({
-    landing,
-    page,
-  }) => {
+  test("a toast closed by keyboard returns the focus into view", async ({ landing, page }) => {
     await landing.openFormWithError();
     await page.keyboard.press("F8");
     await page.keyboard.press("Home");
