@@ -141,3 +141,23 @@ pub struct ContactLinksProps {
     /// Host of the social profile, shown next to the link.
     pub social_host: String,
 }
+
+/// Returns the TypeScript declaration of each type.
+#[cfg(test)]
+pub fn typescript() -> [String; 10] {
+    use ts_rs::TS;
+
+    let config = ts_rs::Config::default();
+    [
+        SignUpBody::decl(&config),
+        CountBody::decl(&config),
+        ConfirmedBody::decl(&config),
+        ErrorBody::decl(&config),
+        NoProps::decl(&config),
+        FormStep::decl(&config),
+        FormOutcome::decl(&config),
+        FormState::decl(&config),
+        WaitlistFormProps::decl(&config),
+        ContactLinksProps::decl(&config),
+    ]
+}

@@ -63,7 +63,9 @@ fn markup<'a>(build: &'a IslandBuild, props: &Value) -> &'a str {
     let mut variants = build.variants.iter();
     let is_for = |variant: &IslandVariant| match &variant.when {
         Some(texts) => texts.iter().all(|(name, text)| props[name] == *text),
-        None => props.as_object().is_some_and(|it| it.values().all(Value::is_string)),
+        None => props
+            .as_object()
+            .is_some_and(|it| it.values().all(Value::is_string)),
     };
     let variant = variants.find(|it| is_for(it));
     let variant = variant.expect("variants.ts of an island has all properties that are no texts");

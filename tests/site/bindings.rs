@@ -1,36 +1,16 @@
 //! `islands/bindings/wire.ts`: the types that Rust and TypeScript share. `make generate NAME=bindings` writes it.
 
-use ts_rs::{Config, TS};
-
 // Compiled a second time, as a part of the tests: here the types derive `TS`.
 #[path = "../../src/wire.rs"]
 #[allow(dead_code, unreachable_pub, reason = "it is a part of the program")]
 mod wire;
 
-use wire::{
-    ConfirmedBody, ContactLinksProps, CountBody, ErrorBody, FormOutcome, FormState, FormStep,
-    NoProps, SignUpBody, WaitlistFormProps,
-};
-
 const FILE_HEADER: &str = "// Written by `make generate NAME=bindings`; do not edit.\n";
 
 fn wire_ts() -> String {
-    let config = Config::default();
-    [
-        SignUpBody::decl(&config),
-        CountBody::decl(&config),
-        ConfirmedBody::decl(&config),
-        ErrorBody::decl(&config),
-        NoProps::decl(&config),
-        FormStep::decl(&config),
-        FormOutcome::decl(&config),
-        FormState::decl(&config),
-        WaitlistFormProps::decl(&config),
-        ContactLinksProps::decl(&config),
-    ]
-    .iter()
-    .fold(FILE_HEADER.to_owned(), |text, decl| {
-        text + "\nexport " + decl + "\n"
+    let declarations = wire::typescript().into_iter();
+    declarations.fold(FILE_HEADER.to_owned(), |text, declaration| {
+        text + "\nexport " + &declaration + "\n"
     })
 }
 
