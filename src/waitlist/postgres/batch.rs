@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::{
     super::{entry::WaitlistEntry, error::StoreError, queue::ReplySender, store::JoinOutcome},
-    error::{Failure, FailureKind},
+    error::Failure,
     writer::{JoinedEntries, NewEntry, Writer},
 };
 
@@ -310,7 +310,7 @@ impl Batch {
 
 /// Returns whether a failure is caused by the rows, and not by the database. In that case, another row can be inserted.
 async fn is_row_problem(failure: &Failure, writer: &mut Writer) -> bool {
-    if failure.kind == FailureKind::RowRejected {
+    if failure.kind.is_a_row() {
         return true;
     }
     if !failure.kind.may_be_a_row() {

@@ -37,7 +37,10 @@ pub(super) enum FailureKind {
     NoSlot,
     /// The database responds with an error that may pass.
     Unavailable,
-    /// The database rejects a row.
+    /// The database rejects a row, because there is one with the same key. After another look at the list, a retry may
+    /// succeed.
+    Duplicate,
+    /// The database rejects a row for another reason.
     RowRejected,
     /// The database responds with an error that lasts until somebody fixes it.
     Permanent,
@@ -66,6 +69,11 @@ impl FailureKind {
     /// Returns whether another attempt may succeed.
     pub(super) fn may_pass(self) -> bool {
         self < Self::RowRejected
+    }
+
+    /// Returns whether a row is the cause.
+    pub(super) fn is_a_row(self) -> bool {
+        matches!(self, Self::Duplicate | Self::RowRejected)
     }
 
     /// Returns whether a row may be the cause. A probe shows whether it is.
@@ -121,7 +129,9 @@ impl From<&Error> for Failure {
             return Self::new(FailureKind::OtherEpoch, reason);
         }
         let is_of_class = |classes: &[&str]| is_of_class(code.code(), classes);
-        let kind = if is_of_class(&["22", "23", "44", "P0"]) {
+        let kind = if *code == SqlState::UNIQUE_VIOLATION {
+            FailureKind::Duplicate
+        } else if is_of_class(&["22", "23", "44", "P0"]) {
             FailureKind::RowRejected
         } else if *code == SqlState::DISK_FULL || is_of_class(&["0A", "28", "3D", "3F", "42"]) {
             // Login, database, privilege and disk-full errors last until somebody fixes them.

@@ -1,13 +1,14 @@
-//! The statements about the ledger. Each may be repeated, and may arrive late.
+//! The statements about the ledger. Each may be repeated, and may arrive late. A repetition of what is there already
+//! writes its rows again, so that its commit waits until the first one is durable, at the standby too.
 
 /// Returns the messages, the oldest first.
 pub(super) const READ_MESSAGES: &str = "
     SELECT id, begun_at, subject, text_digest FROM {schema}.waitlist_messages ORDER BY begun_at, id";
 
-/// Adds a message.
+/// Adds a message. If there is one with this id, it stays as it is.
 pub(super) const ADD_MESSAGE: &str = "
-    INSERT INTO {schema}.waitlist_messages (id, begun_at, subject, text_digest) VALUES ($1, $2, $3, $4)
-    ON CONFLICT (id) DO NOTHING";
+    INSERT INTO {schema}.waitlist_messages AS known (id, begun_at, subject, text_digest) VALUES ($1, $2, $3, $4)
+    ON CONFLICT (id) DO UPDATE SET subject = known.subject";
 
 /// Returns the deliveries of message $1 with numbers from $2 and below $3, in the order of their numbers.
 pub(super) const READ_DELIVERIES: &str = "
@@ -18,23 +19,27 @@ pub(super) const READ_DELIVERIES: &str = "
     WHERE message = $1 AND number >= $2 AND number < $3
     ORDER BY number";
 
-/// Adds deliveries to message $1, the first one with number $2. $3 are their recipients, $4 their states, $5 the times
-/// since when, $6 and $7 the replies of the server. If another client has added deliveries with these numbers, the
-/// primary key rejects them (23505). $8 is the id of the addition.
+/// Adds deliveries to message $1, the first one with number $2, if there are $2 deliveries. $3 are their recipients, $4
+/// their states, $5 the times since when, $6 and $7 the replies of the server. $8 is the id of the addition. Returns the
+/// numbers of those that it has added. Twice: it returns the same numbers. If another addition with these numbers has not
+/// committed yet, it waits for that, and the primary key rejects it (23505).
 pub(super) const ADD_DELIVERIES: &str = "
-    INSERT INTO {schema}.waitlist_deliveries
-        (message, number, recipient, state, since, code, reply, added_by, attempts)
-    SELECT $1::text, $2::bigint + new.at - 1, new.recipient, new.state, new.since, new.code, new.reply, $8::uuid, 0
-    FROM unnest($3::bytea[], $4::text[], $5::timestamptz[], $6::bigint[], $7::text[])
-        WITH ORDINALITY AS new (recipient, state, since, code, reply, at)
-    WHERE EXISTS (SELECT 1 FROM {schema}.waitlist_messages WHERE id = $1::text)
-        AND $2::bigint = (SELECT count(*) FROM {schema}.waitlist_deliveries WHERE message = $1::text)
-    RETURNING number";
-
-/// Returns how many deliveries of message $1 the addition $2 has added, and how many there are.
-pub(super) const COUNT_ADDED: &str = "
-    SELECT count(*) FILTER (WHERE added_by = $2), count(*) FROM {schema}.waitlist_deliveries
-    WHERE message = $1";
+    WITH known AS (
+        UPDATE {schema}.waitlist_deliveries SET added_by = added_by
+        WHERE message = $1::text AND added_by = $8::uuid
+            AND number >= $2::bigint AND number < $2::bigint + cardinality($3::bytea[])
+        RETURNING number
+    ), added AS (
+        INSERT INTO {schema}.waitlist_deliveries
+            (message, number, recipient, state, since, code, reply, added_by, attempts)
+        SELECT $1::text, $2::bigint + new.at - 1, new.recipient, new.state, new.since, new.code, new.reply, $8::uuid, 0
+        FROM unnest($3::bytea[], $4::text[], $5::timestamptz[], $6::bigint[], $7::text[])
+            WITH ORDINALITY AS new (recipient, state, since, code, reply, at)
+        WHERE EXISTS (SELECT 1 FROM {schema}.waitlist_messages WHERE id = $1::text)
+            AND $2::bigint = (SELECT count(*) FROM {schema}.waitlist_deliveries WHERE message = $1::text)
+        RETURNING number
+    )
+    SELECT number FROM known UNION ALL SELECT number FROM added";
 
 /// Begins the deliveries of message $1 with numbers $2 that are in the states $3 and were begun $4 times, for $5
 /// milliseconds. Returns their numbers. $6 is the id of this beginning. Late: they were begun more often. Twice: it

@@ -4,7 +4,6 @@ use std::sync::{Arc, OnceLock};
 
 use tokio::{runtime::Handle, time::timeout};
 use tokio_postgres::{Client, Error, error::SqlState, types::Type};
-use uuid::Uuid;
 
 use super::{
     super::suppression::ListKey,
@@ -124,9 +123,9 @@ async fn settings(client: &Client) -> Result<Settings, Error> {
 /// Rejects a pooler that gives each transaction another session. The settings of a session would be lost, and instances
 /// would run each other's prepared statements.
 ///
-/// The first connection sets a marker in its session, then looks for it several times. If the pooler reuses the last
-/// session first, a transaction of the second connection occupies that session, and the first connection gets another
-/// one, or none. If the pooler takes sessions in turn, the first connection soon gets another one.
+/// If the pooler reuses the last session first, a transaction of the second connection occupies the session of the first
+/// one, which then gets another session, or none. If the pooler takes sessions in turn, the first connection soon gets
+/// another one.
 async fn detect_pooler(connector: &Connector, first: &mut Connection) -> Result<(), OpenProblem> {
     let mut second = match connector.connect().await {
         // A database with a single connection has nothing to compare.
@@ -134,49 +133,32 @@ async fn detect_pooler(connector: &Connector, first: &mut Connection) -> Result<
         connected => connected?,
     };
     for _ in 0..COMPARISON_ROUNDS {
-        let compare = keeps_sessions(first.client(), second.client());
-        let keeps_sessions = match timeout(BEGIN_TIMEOUT, compare).await? {
+        let compare = keeps_session(first.client(), second.client());
+        match timeout(BEGIN_TIMEOUT, compare).await? {
             // A pooler that gives each statement another session does not support transactions.
-            Err(error) if error.code() == Some(&SqlState::PROTOCOL_VIOLATION) => false,
-            // The database does not support custom settings.
-            Err(error) if error.code() == Some(&SqlState::UNDEFINED_OBJECT) => return Ok(()),
+            Err(error) if error.code() == Some(&SqlState::PROTOCOL_VIOLATION) => {
+                return Err(OpenProblem::TransactionPooler);
+            }
+            Ok(false) => return Err(OpenProblem::TransactionPooler),
             compared => compared?,
         };
-        if !keeps_sessions {
-            return Err(OpenProblem::TransactionPooler);
-        }
     }
     Ok(())
 }
 
 /// Returns whether the first connection keeps its session while the second one is in a transaction, and afterwards.
-async fn keeps_sessions(first: &Client, second: &mut Client) -> Result<bool, Error> {
-    let marker = Uuid::now_v7().to_string();
-    let row = first
-        .query_typed_one(sql::SET_SESSION_MARKER, &[(&marker, Type::TEXT)])
-        .await?;
-    let session: i64 = row.try_get(0)?;
-    let is_same = async || {
-        let row = first.query_typed_one(sql::SESSION_MARKER, &[]).await?;
-        let found: Option<String> = row.try_get(1)?;
-        let found = (
-            row.try_get::<_, i64>(0)?,
-            found.as_deref() == Some(&*marker),
-        );
-        Ok::<_, Error>(found == (session, true))
+async fn keeps_session(first: &Client, second: &mut Client) -> Result<bool, Error> {
+    let session = async || {
+        let row = first.query_typed_one(sql::SESSION_ID, &[]).await?;
+        row.try_get::<_, i64>(0)
     };
+    let before = session().await?;
     let transaction = second.transaction().await?;
-    let other = transaction
-        .query_typed_one(sql::SESSION_MARKER, &[])
-        .await?;
-    let other: Option<String> = other.try_get(1)?;
     // Without a response, the transaction occupies the only session.
-    let is_same_in_transaction = timeout(RESPONSE_TIMEOUT, is_same()).await;
-    let is_same_in_transaction = is_same_in_transaction.unwrap_or(Ok(false))?;
+    let during = timeout(RESPONSE_TIMEOUT, session()).await;
     transaction.rollback().await?;
-    let is_kept =
-        is_same_in_transaction && is_same().await? && is_same().await? && is_same().await?;
-    Ok(is_kept && other.as_deref() != Some(&*marker))
+    let is_kept = during.is_ok_and(|found| found.is_ok_and(|it| it == before));
+    Ok(is_kept && session().await? == before && session().await? == before)
 }
 
 /// Whether the user may read and change all tables of the list in the schema $1, or create them if there are none.

@@ -12,7 +12,7 @@ use super::{
         error::StoreError,
         store::{CorrectOutcome, Erasure},
     },
-    error::{Failure, FailureKind},
+    error::Failure,
     pool::{Pool, change},
     rows::{EntryColumns, column, get},
     sql,
@@ -21,9 +21,6 @@ use super::{
 
 /// Maximum number of rounds of an erasure, because a person may sign up again while they are erased.
 const ERASE_ROUNDS_MAX: usize = 3;
-
-/// How often the database may reject a correction before that is reported.
-const REJECTIONS_MAX: usize = 2;
 
 /// Erases addresses. Returns, for each, whether it was listed.
 pub(super) async fn erase(
@@ -84,32 +81,19 @@ async fn erase_listed(
     erasure: Erasure,
 ) -> Result<Vec<Uuid>, Failure> {
     let (ids, keys): (Vec<Uuid>, Vec<&[u8]>) = listed.iter().map(|(id, key)| (*id, &**key)).unzip();
-    let (slot, epoch) = (writer.slot, writer.epoch);
-    let row = match erasure {
-        Erasure::Complete => {
-            let params: [&(dyn ToSql + Sync); 3] = [&keys, &ids, &slot];
-            writer.raise_epoch(sql::ERASE, &params).await?
-        }
-        // Each round suppresses, because a person who has signed up since the last one has lifted the suppression.
-        Erasure::Suppress => {
-            let departures: Vec<_> = keys.iter().map(|_| Uuid::new_v4()).collect();
-            let hashes: Vec<_> = sought.iter().map(|it| writer.hash(it)).collect();
-            let params: [&(dyn ToSql + Sync); 7] =
-                [&keys, &ids, &slot, &epoch, &sought, &hashes, &departures];
-            let statement = sql::ERASE_AND_SUPPRESS;
-            writer
-                .raise_epoch_of_locked_list(statement, &params)
-                .await?
-        }
-        Erasure::Unconfirmed { before } => {
-            let params: [&(dyn ToSql + Sync); 4] = [&keys, &ids, &slot, &before];
-            let statement = sql::ERASE_UNCONFIRMED;
-            writer
-                .raise_epoch_of_locked_list(statement, &params)
-                .await?
-        }
+    let before = match erasure {
+        Erasure::Unconfirmed { before } => Some(before),
+        _ => None,
     };
-    get(&row, 2)
+    // Each round suppresses, because a person who has signed up since the last one has lifted the suppression.
+    let (suppressed, departures): (_, Vec<_>) = match erasure {
+        Erasure::Suppress => (sought, keys.iter().map(|_| Uuid::new_v4()).collect()),
+        _ => (&[][..], Vec::new()),
+    };
+    let hashes: Vec<_> = suppressed.iter().map(|it| writer.hash(it)).collect();
+    let params: [&(dyn ToSql + Sync); 6] =
+        [&keys, &ids, &before, &suppressed, &hashes, &departures];
+    get(&writer.change(sql::ERASE, &params).await?, 3)
 }
 
 /// Gives the entry of an address another address.
@@ -121,8 +105,6 @@ pub(super) async fn correct(
     let (old_key, new_key) = (old.key().into_bytes(), new.key().into_bytes());
     // The sign-up that an attempt named. It may have corrected it.
     let mut correcting = None;
-    // How often the database has rejected the new address.
-    let mut rejections = 0;
     change!(pool, |writer| {
         let listed = writer.find_listed(&[&old_key, &new_key]).await?;
         let id = |key: &Vec<u8>| listed.get(key).map(|found| found.id);
@@ -137,21 +119,14 @@ pub(super) async fn correct(
             return Ok(CorrectOutcome::NewAddressListed);
         }
         correcting = Some(id);
-        let (slot, epoch, typed) = (writer.slot, writer.epoch, new.as_typed());
-        let params: [&(dyn ToSql + Sync); 6] = [&new_key, &typed, &old_key, &id, &slot, &epoch];
-        match writer.raise_epoch(sql::CORRECT, &params).await {
-            // Somebody may have signed up with the new address since it was looked up.
-            Err(failure)
-                if failure.kind == FailureKind::RowRejected && rejections < REJECTIONS_MAX =>
-            {
-                rejections += 1;
-                Err(Failure::conflict())
-            }
-            // If it is empty, another client has changed the entry since it was looked up.
-            row => match get::<Vec<Uuid>>(&row?, 2)?.is_empty() {
-                true => Err(Failure::conflict()),
-                false => Ok(CorrectOutcome::Corrected),
-            },
+        let typed = new.as_typed();
+        let params: [&(dyn ToSql + Sync); 4] = [&new_key, &typed, &old_key, &id];
+        // If somebody has signed up with the new address since it was looked up, the database rejects it as a duplicate.
+        let row = writer.change(sql::CORRECT, &params).await?;
+        // If it is empty, another client has changed the entry since it was looked up.
+        match get::<Vec<Uuid>>(&row, 3)?.is_empty() {
+            true => Err(Failure::conflict()),
+            false => Ok(CorrectOutcome::Corrected),
         }
     })
 }
@@ -184,16 +159,13 @@ pub(super) async fn add_facts(
             let ids: Vec<_> = people.values().map(|(found, _)| found.id).collect();
             let known = EntryColumns::new(people.values().map(|(found, _)| &found.entry));
             let new = EntryColumns::new(people.values().map(|(_, with_facts)| with_facts));
-            let (slot, epoch) = (writer.slot, writer.epoch);
-            let params: [&(dyn ToSql + Sync); 9] = [
+            let params: [&(dyn ToSql + Sync); 7] = [
                 &found_keys,
                 &ids,
                 &new.asked,
                 &new.confirmed,
                 &known.asked,
                 &known.confirmed,
-                &slot,
-                &epoch,
                 &lifted,
             ];
             let row = writer.run(sql::ADD_FACTS, &params).await?;
@@ -211,13 +183,8 @@ pub(super) async fn suppress(pool: &Pool, emails: &[Email]) -> Result<Vec<bool>,
     let keys: Vec<_> = emails.iter().map(|it| it.key().into_bytes()).collect();
     change!(pool, |writer| {
         let hashes: Vec<_> = keys.iter().map(|key| writer.hash(key)).collect();
-        let (slot, epoch) = (writer.slot, writer.epoch);
-        let params: [&(dyn ToSql + Sync); 4] = [&keys, &hashes, &slot, &epoch];
-        let statement = sql::SUPPRESS;
-        let row = writer
-            .raise_epoch_of_locked_list(statement, &params)
-            .await?;
-        let listed: Vec<Vec<u8>> = get(&row, 2)?;
+        let row = writer.change(sql::SUPPRESS, &[&keys, &hashes]).await?;
+        let listed: Vec<Vec<u8>> = get(&row, 3)?;
         Ok(keys.iter().map(|key| !listed.contains(key)).collect())
     })
 }
@@ -228,9 +195,7 @@ pub(super) async fn lift(pool: &Pool, emails: &[Email]) -> Result<Vec<bool>, Sto
     let keys: Vec<_> = keys.iter().map(String::as_bytes).collect();
     change!(pool, |writer| {
         let hashes: Vec<_> = keys.iter().map(|key| writer.hash(key)).collect();
-        let (slot, epoch) = (writer.slot, writer.epoch);
-        let params: [&(dyn ToSql + Sync); 3] = [&hashes, &slot, &epoch];
-        writer.raise_epoch(sql::LIFT, &params).await?;
+        writer.change(sql::LIFT, &[&hashes]).await?;
         let listed = writer.find_listed(&keys).await?;
         Ok(keys.iter().map(|key| listed.contains_key(*key)).collect())
     })
@@ -252,10 +217,6 @@ pub(super) async fn is_suppressed(pool: &Pool, email: &Email) -> Result<bool, St
 /// restored only some of the tables.
 pub(super) async fn recount(pool: &Pool) -> Result<i64, StoreError> {
     change!(pool, |writer| {
-        let slot = writer.slot;
-        let row = writer
-            .raise_epoch_of_locked_list(sql::RECOUNT, &[&slot])
-            .await?;
-        get(&row, 2)
+        get(&writer.change(sql::RECOUNT, &[]).await?, 3)
     })
 }

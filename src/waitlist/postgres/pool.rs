@@ -31,7 +31,7 @@ const OPERATIONS_MAX: usize = 2;
 /// Pause before an operation is repeated.
 const RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
-/// The connections for operations. Their statements wait briefly for locks, see [`sql::BRIEF_LOCKS`].
+/// The connections for operations. Their statements wait briefly for locks, see [`sql::brief_locks`].
 pub(super) struct Pool {
     connector: Connector,
     idle: Mutex<Vec<Connection>>,
@@ -100,7 +100,7 @@ impl Pool {
             return Ok(connection);
         }
         let mut connection = self.connector.connect().await?;
-        connection.execute(sql::BRIEF_LOCKS).await?;
+        connection.execute(&sql::brief_locks()).await?;
         Ok(connection)
     }
 

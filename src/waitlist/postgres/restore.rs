@@ -27,9 +27,6 @@ const ITEMS_PER_PART: usize = 4096;
 
 const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
 
-/// Waits for all transactions that change the list, and makes them wait.
-const LOCK: &str = "SELECT 1 FROM {schema}.waitlist_count ORDER BY slot FOR UPDATE";
-
 /// Returns whether nobody is on the list, has left it, or was sent a message.
 const IS_EMPTY: &str = "
     SELECT NOT EXISTS (SELECT FROM {schema}.waitlist_entries)
@@ -125,7 +122,7 @@ struct Transaction<'a> {
 
 impl Transaction<'_> {
     async fn begin(&mut self, key: ListKey) -> Result<(), RestoreError> {
-        for statement in [BEGIN, LOCK] {
+        for statement in [BEGIN, sql::LOCK_SLOTS] {
             self.run(statement, &[]).await?;
         }
         let row = self.connection.query_one(IS_EMPTY, &[]).await?;

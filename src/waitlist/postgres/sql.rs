@@ -27,16 +27,14 @@
 //! |---|---|
 //! | `JOIN` | the id of each sign-up, and the epoch |
 //! | `ADD_FACTS` | what was known about each person before, and the epoch |
-//! | `ERASE`, `ERASE_UNCONFIRMED` | the ids of the sign-ups |
-//! | `SUPPRESS`, `LIFT`, `CORRECT` | the epoch, which each of them raises |
-//! | `ERASE_AND_SUPPRESS` | the same, and the ids of the sign-ups |
+//! | `SUPPRESS`, `LIFT`, `CORRECT`, `RECOUNT` | the epoch, which each of them raises |
+//! | `ERASE` | the same, and the ids of the sign-ups |
 //! | those of `restore` | one transaction, and the list must be empty |
-//! | `RECOUNT` | it counts what is there |
 //! | `ADD_MESSAGE` | the id of the message |
 //! | `ADD_DELIVERIES` | their numbers, and the id of the addition |
 //! | `BEGIN_DELIVERIES`, `FINISH_DELIVERIES` | the number of the attempt, and the id of the beginning |
 //! | `CREATE_MISSING_SLOTS`, `CREATE_KEY`, `RECORD_FORMAT` | they do nothing if it exists |
-//! | `READ_SLOT`, `probe` | they change nothing |
+//! | `TOUCH_SLOT`, `probe` | they change nothing |
 //!
 //! All others only read, or set up a session.
 //!
@@ -50,7 +48,9 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
-use super::timeouts::{IDLE_IN_TRANSACTION_TIMEOUT, STATEMENT_TIMEOUT};
+use super::timeouts::{
+    IDLE_CHANGE_TIMEOUT, IDLE_IN_TRANSACTION_TIMEOUT, LOCK_TIMEOUT, STATEMENT_TIMEOUT,
+};
 
 /// Returns the settings of each connection.
 ///
@@ -80,9 +80,10 @@ pub(super) fn idle_in_transaction(timeout: Duration) -> String {
 /// Removes the statement timeout, for creating the tables and reading the list.
 pub(super) const NO_STATEMENT_TIMEOUT: &str = "SET statement_timeout = 0";
 
-/// Limits the time to wait for a lock, for everything but sign-ups: some statements lock rows which all instances need. While such a
-/// statement waits for a lock, all instances wait for it. So it waits briefly and is repeated.
-pub(super) const BRIEF_LOCKS: &str = "SET lock_timeout = 500";
+/// Limits the time to wait for a lock.
+pub(super) fn brief_locks() -> String {
+    format!("SET lock_timeout = {}", LOCK_TIMEOUT.as_millis())
+}
 
 /// Reads the settings that can put the list at risk. A setting that the database does not have is NULL.
 pub(super) const SETTINGS: &str = "SELECT
@@ -90,13 +91,8 @@ pub(super) const SETTINGS: &str = "SELECT
     current_setting('fsync', true),
     current_setting('synchronous_commit', true)";
 
-/// Marks the session of a connection with $1, see [`super::open`]. Returns the process id of the session.
-pub(super) const SET_SESSION_MARKER: &str =
-    "SELECT pg_backend_pid()::bigint, set_config('landing.session', $1, false)";
-
-/// Returns the process id of a session, and its marker.
-pub(super) const SESSION_MARKER: &str =
-    "SELECT pg_backend_pid()::bigint, current_setting('landing.session', true)";
+/// Returns the process id of a session.
+pub(super) const SESSION_ID: &str = "SELECT pg_backend_pid()::bigint";
 
 /// Returns the schemas in the search path that have a list.
 pub(super) const FIND_SCHEMAS: &str = "
@@ -106,7 +102,7 @@ pub(super) const FIND_SCHEMAS: &str = "
 /// Returns the schema for new tables, or NULL if the search path has no schema that exists.
 pub(super) const CURRENT_SCHEMA: &str = "SELECT current_schema()::text";
 
-/// Adds entries and counts them in slot $8, with epoch $9. Existing keys are left unchanged. Does not add the keys $10
+/// Adds entries and counts them in slot $1, in the epoch $2. Existing keys are left unchanged. Does not add the keys $10
 /// whose hashes $11 are suppressed, and returns them in its last column. Lifts the suppressions with the hashes $12.
 ///
 /// The row of the slot is updated even if no entry is new. Its commit then waits until everything that the statement
@@ -121,14 +117,14 @@ pub(super) const JOIN: &str = "
         DELETE FROM {schema}.waitlist_suppressed WHERE hash = ANY($12::bytea[])
     ), fresh AS (
         INSERT INTO {schema}.waitlist_entries (key, email, joined_at, id, source, asked_at, confirmed_at)
-        SELECT new.* FROM unnest($1::bytea[], $2::text[], $3::timestamptz[], $4::uuid[], $5::text[],
-            $6::timestamptz[], $7::timestamptz[]) AS new (key, email, joined_at, id, source, asked_at, confirmed_at)
+        SELECT new.* FROM unnest($3::bytea[], $4::text[], $5::timestamptz[], $6::uuid[], $7::text[],
+            $8::timestamptz[], $9::timestamptz[]) AS new (key, email, joined_at, id, source, asked_at, confirmed_at)
         WHERE new.key NOT IN (SELECT key FROM suppressed)
         ON CONFLICT (key) DO NOTHING
         RETURNING id
     ), counted AS (
         UPDATE {schema}.waitlist_count SET entries = entries + (SELECT count(*) FROM fresh)
-        WHERE slot = $8 AND epoch = $9
+        WHERE slot = $1 AND epoch = $2
         RETURNING entries
     )
     SELECT
@@ -137,14 +133,14 @@ pub(super) const JOIN: &str = "
         1 / (SELECT count(*) FROM counted),
         ARRAY(SELECT key FROM suppressed)";
 
-/// Sets the times $3 and $4 when the people with the keys $1 and the ids $2 were asked to confirm, and have. Takes effect
-/// only for those of whom the times $5 and $6 are known, and returns their ids. Late: other times are known, or slot $7
-/// no longer has the epoch $8, so it divides by zero like [`JOIN`], and is rolled back. Twice: it does nothing. Lifts the
+/// Sets the times $5 and $6 when the people with the keys $3 and the ids $4 were asked to confirm, and have. Takes effect
+/// only for those of whom the times $7 and $8 are known, and returns their ids. Late: other times are known, or slot $1
+/// no longer has the epoch $2, so it divides by zero like [`JOIN`], and is rolled back. Twice: it does nothing. Lifts the
 /// suppressions with the hashes $9, of those who confirm.
 pub(super) const ADD_FACTS: &str = "
     WITH recorded AS (
         UPDATE {schema}.waitlist_entries AS entry SET asked_at = new.asked_at, confirmed_at = new.confirmed_at
-        FROM unnest($1::bytea[], $2::uuid[], $3::timestamptz[], $4::timestamptz[], $5::timestamptz[], $6::timestamptz[])
+        FROM unnest($3::bytea[], $4::uuid[], $5::timestamptz[], $6::timestamptz[], $7::timestamptz[], $8::timestamptz[])
             AS new (key, id, asked_at, confirmed_at, known_asked_at, known_confirmed_at)
         WHERE entry.key = new.key AND entry.id = new.id
             AND entry.asked_at IS NOT DISTINCT FROM new.known_asked_at
@@ -153,7 +149,7 @@ pub(super) const ADD_FACTS: &str = "
     ), lifted AS (
         DELETE FROM {schema}.waitlist_suppressed WHERE hash = ANY($9::bytea[])
     ), counted AS (
-        UPDATE {schema}.waitlist_count SET entries = entries WHERE slot = $7 AND epoch = $8
+        UPDATE {schema}.waitlist_count SET entries = entries WHERE slot = $1 AND epoch = $2
         RETURNING entries
     )
     SELECT
@@ -166,76 +162,135 @@ pub(super) const FIND_LISTED: &str = "
     SELECT email, joined_at, source, asked_at, confirmed_at, key, id
     FROM {schema}.waitlist_entries WHERE key = ANY($1::bytea[])";
 
-/// Builds [`ERASE`] with an additional condition for the entries.
-macro_rules! erase_statement {
-    ($condition:literal) => {
+/// Begins a transaction that waits for all others that change the list, and makes them wait. Then a statement sees
+/// everything that they have changed. A single statement would wait, and see the list as it was before. If the instance
+/// is lost, the transaction ends soon.
+pub(super) fn lock_list() -> String {
+    format!(
+        "BEGIN ISOLATION LEVEL READ COMMITTED;
+         SET LOCAL idle_in_transaction_session_timeout = {};
+         {LOCK_SLOTS}",
+        IDLE_CHANGE_TIMEOUT.as_millis()
+    )
+}
+
+/// Locks the rows of the count. The order prevents deadlocks between instances.
+pub(super) const LOCK_SLOTS: &str =
+    "SELECT 1 FROM {schema}.waitlist_count ORDER BY slot FOR UPDATE";
+
+/// Builds a statement that changes the list, after [`lock_list`]. It takes effect only in the epoch $2 of the slot $1, and
+/// raises the epochs of all slots to the same number. So a sign-up that was sent before has no effect, and neither has
+/// this statement when it arrives late or twice: it divides by zero like [`JOIN`].
+///
+/// Its first part changes the other tables. `entries` is the new number of entries of a slot. `returning` is what it
+/// returns after the entries and the epoch of the slot.
+macro_rules! change_statement {
+    ($with:literal, entries: $entries:literal, returning: $returning:literal) => {
         concat!(
-            "WITH gone AS (
-                DELETE FROM {schema}.waitlist_entries
-                WHERE key = ANY($1::bytea[]) AND id = ANY($2::uuid[])",
-            $condition,
-            " RETURNING id
-            ), counted AS (
+            $with,
+            "counted AS (
                 UPDATE {schema}.waitlist_count SET
                     epoch = greatest(epoch, (SELECT max(epoch) FROM {schema}.waitlist_count)) + 1,
-                    entries = entries - CASE WHEN slot = $3 THEN (SELECT count(*) FROM gone) ELSE 0 END
+                    entries = ",
+            $entries,
+            "   WHERE slot <> $1 OR epoch = $2
                 RETURNING slot, entries, epoch
             )
             SELECT
-                (SELECT entries FROM counted WHERE slot = $3),
-                (SELECT epoch FROM counted WHERE slot = $3),
-                ARRAY(SELECT id FROM gone),
-                1 / (SELECT count(*) FROM counted WHERE slot = $3)"
+                (SELECT entries FROM counted WHERE slot = $1),
+                (SELECT epoch FROM counted WHERE slot = $1),
+                1 / (SELECT count(*) FROM counted WHERE slot = $1), ",
+            $returning
         )
     };
 }
 
-/// Erases sign-ups, subtracts them in slot $3, and raises the epochs of all slots to the same number. Late: a person
-/// who has signed up again has another id and stays. If the slot is missing, it divides by zero like [`JOIN`].
-pub(super) const ERASE: &str = erase_statement!("");
-
-/// Begins a transaction that waits for all others that change the list, and makes them wait. Then a statement sees
-/// everything that they have changed. A single statement would wait, and see the list as it was before. If the instance
-/// is lost, the transaction ends soon.
-pub(super) const LOCK_LIST: &str = "
-    BEGIN ISOLATION LEVEL READ COMMITTED;
-    SET LOCAL idle_in_transaction_session_timeout = 3000;
-    SELECT 1 FROM {schema}.waitlist_count ORDER BY slot FOR UPDATE";
-
-/// Like [`ERASE`], but only those sign-ups that were added before $4, and that have neither been confirmed nor asked to
-/// since. It must run after [`LOCK_LIST`].
-pub(super) const ERASE_UNCONFIRMED: &str = erase_statement!(
-    " AND joined_at < $4 AND confirmed_at IS NULL AND (asked_at IS NULL OR asked_at < $4)"
+/// Erases the sign-ups with the keys $3 and the ids $4, and returns the ids of those that it has erased: if $5 is a time,
+/// only those that were added before it, and that have neither been confirmed nor asked to since. A person who has signed
+/// up again has another id and stays.
+///
+/// Suppresses the hashes $7 of the keys $6, except those of people who have signed up again. Adds a departure for each
+/// person that it erases: $8 has a new id for each key of $3, or none.
+pub(super) const ERASE: &str = change_statement!(
+    "WITH gone AS (
+        DELETE FROM {schema}.waitlist_entries
+        WHERE key = ANY($3::bytea[]) AND id = ANY($4::uuid[])
+            AND ($5::timestamptz IS NULL OR (
+                joined_at < $5 AND confirmed_at IS NULL AND (asked_at IS NULL OR asked_at < $5)
+            ))
+        RETURNING id, key, source
+    ), suppressed AS (
+        INSERT INTO {schema}.waitlist_suppressed (hash)
+        SELECT new.hash FROM unnest($6::bytea[], $7::bytea[]) AS new (key, hash)
+        WHERE NOT EXISTS (
+            SELECT FROM {schema}.waitlist_entries AS entry
+            WHERE entry.key = new.key AND entry.id <> ALL($4::uuid[])
+        )
+        ON CONFLICT (hash) DO NOTHING
+    ), departed AS (
+        INSERT INTO {schema}.waitlist_departures (id, source)
+        SELECT new.id, gone.source
+        FROM unnest($3::bytea[], $8::uuid[]) AS new (key, id) JOIN gone ON gone.key = new.key
+        WHERE new.id IS NOT NULL
+        ON CONFLICT (id) DO NOTHING
+    ), ",
+    entries: "entries - CASE WHEN slot = $1 THEN (SELECT count(*) FROM gone) ELSE 0 END",
+    returning: "ARRAY(SELECT id FROM gone)"
 );
 
 /// Returns which of these sign-ups are listed, under whatever address. The ids have no index.
 pub(super) const FIND_IDS: &str =
     "SELECT id FROM {schema}.waitlist_entries WHERE id = ANY($1::uuid[])";
 
-/// Gives the sign-up with key $3 and id $4 the key $1 and the address $2, and raises the epochs of all slots like
-/// [`ERASE`]. So a sign-up that was sent before never adds the old address again. It takes effect only in the epoch $6.
-/// Late or twice: it divides by zero, so it does not undo a later correction.
-pub(super) const CORRECT: &str = "
-    WITH corrected AS (
-        UPDATE {schema}.waitlist_entries SET key = $1, email = $2
-        WHERE key = $3 AND id = $4
+/// Gives the sign-up with key $5 and id $6 the key $3 and the address $4.
+pub(super) const CORRECT: &str = change_statement!(
+    "WITH corrected AS (
+        UPDATE {schema}.waitlist_entries SET key = $3, email = $4
+        WHERE key = $5 AND id = $6
         RETURNING id
-    ), counted AS (
-        UPDATE {schema}.waitlist_count SET
-            epoch = greatest(epoch, (SELECT max(epoch) FROM {schema}.waitlist_count)) + 1
-        WHERE epoch = $6
-        RETURNING slot, entries, epoch
-    )
-    SELECT
-        (SELECT entries FROM counted WHERE slot = $5),
-        (SELECT epoch FROM counted WHERE slot = $5),
-        ARRAY(SELECT id FROM corrected),
-        1 / (SELECT count(*) FROM counted WHERE slot = $5)";
+    ), ",
+    entries: "entries",
+    returning: "ARRAY(SELECT id FROM corrected)"
+);
+
+/// Suppresses the hashes $4 of those keys $3 that are not listed or await a confirmation, and returns the others. A sign-up
+/// that is on its way does not see the suppression, but has no effect in the new epoch. The epoch also keeps a late
+/// statement from adding a hash under an earlier key of the list.
+pub(super) const SUPPRESS: &str = change_statement!(
+    "WITH listed AS (
+        SELECT key FROM {schema}.waitlist_entries
+        WHERE key = ANY($3::bytea[]) AND (confirmed_at IS NOT NULL OR asked_at IS NULL)
+    ), suppressed AS (
+        INSERT INTO {schema}.waitlist_suppressed (hash)
+        SELECT new.hash FROM unnest($3::bytea[], $4::bytea[]) AS new (key, hash)
+        WHERE new.key NOT IN (SELECT key FROM listed)
+        ON CONFLICT (hash) DO NOTHING
+    ), ",
+    entries: "entries",
+    returning: "ARRAY(SELECT key FROM listed)"
+);
+
+/// Lifts the suppressions with the hashes $3. No suppression that was sent before comes after it.
+pub(super) const LIFT: &str = change_statement!(
+    "WITH lifted AS (
+        DELETE FROM {schema}.waitlist_suppressed WHERE hash = ANY($3::bytea[])
+    ), ",
+    entries: "entries",
+    returning: "NULL"
+);
+
+/// Counts the entries, in slot $1. Returns the difference.
+pub(super) const RECOUNT: &str = change_statement!(
+    "WITH ",
+    entries: "CASE WHEN slot = $1 THEN (SELECT count(*) FROM {schema}.waitlist_entries) ELSE 0 END",
+    returning: "(SELECT sum(entries) FROM counted)::bigint
+        - (SELECT coalesce(sum(entries), 0) FROM {schema}.waitlist_count)::bigint"
+);
 
 /// Reads a slot by writing to it. It is the first statement on the connection of sign-ups, and of each operation that
 /// changes the list. Its commit waits until all earlier commits are durable, at the standby too: an earlier commit may have
 /// lost its connection during that wait, and be visible already. Late: it changes nothing.
-pub(super) const READ_SLOT: &str = "
+pub(super) const TOUCH_SLOT: &str = "
     UPDATE {schema}.waitlist_count SET entries = entries WHERE slot = $1
     RETURNING entries, epoch";
 
@@ -263,21 +318,6 @@ pub(super) fn probe(slot: i64, entries: usize, width: usize, id: Uuid) -> String
     )
 }
 
-/// Counts the entries, in slot $1, and raises the epochs of all slots like [`ERASE`]. Returns the difference in its third
-/// column. It must run after [`LOCK_LIST`].
-pub(super) const RECOUNT: &str = "
-    WITH counted AS (
-        UPDATE {schema}.waitlist_count SET
-            epoch = greatest(epoch, (SELECT max(epoch) FROM {schema}.waitlist_count)) + 1,
-            entries = CASE WHEN slot = $1 THEN (SELECT count(*) FROM {schema}.waitlist_entries) ELSE 0 END
-        RETURNING slot, entries, epoch
-    )
-    SELECT
-        (SELECT entries FROM counted WHERE slot = $1),
-        (SELECT epoch FROM counted WHERE slot = $1),
-        (SELECT entries FROM counted WHERE slot = $1)
-            - (SELECT coalesce(sum(entries), 0)::bigint FROM {schema}.waitlist_count)";
-
 /// The schema of the list, quoted. Statements name it, so that a change of the search path cannot substitute a table of
 /// another schema.
 #[derive(Clone, Debug)]
@@ -294,83 +334,6 @@ impl Schema {
         statement.replace("{schema}", &self.0)
     }
 }
-
-/// Like [`ERASE`](super::sql::ERASE), and suppresses the hashes $6 of the keys $5. It adds a departure for each person
-/// that it erases: $7 has a new id for each key of $1. It must run after [`LOCK_LIST`](super::sql::LOCK_LIST). It takes effect
-/// only in the epoch $4, and raises it. Late or twice: it divides by zero. Late in the same epoch: a person who has signed up
-/// since has another id, stays listed, and is not suppressed.
-pub(super) const ERASE_AND_SUPPRESS: &str = "
-    WITH gone AS (
-        DELETE FROM {schema}.waitlist_entries
-        WHERE key = ANY($1::bytea[]) AND id = ANY($2::uuid[])
-        RETURNING id, key, source
-    ), counted AS (
-        UPDATE {schema}.waitlist_count SET
-            epoch = greatest(epoch, (SELECT max(epoch) FROM {schema}.waitlist_count)) + 1,
-            entries = entries - CASE WHEN slot = $3 THEN (SELECT count(*) FROM gone) ELSE 0 END
-        WHERE epoch = $4
-        RETURNING slot, entries, epoch
-    ), suppressed AS (
-        INSERT INTO {schema}.waitlist_suppressed (hash)
-        SELECT new.hash FROM unnest($5::bytea[], $6::bytea[]) AS new (key, hash)
-        WHERE NOT EXISTS (
-            SELECT FROM {schema}.waitlist_entries AS entry
-            WHERE entry.key = new.key AND entry.id <> ALL($2::uuid[])
-        )
-        ON CONFLICT (hash) DO NOTHING
-    ), departed AS (
-        INSERT INTO {schema}.waitlist_departures (id, source)
-        SELECT new.id, gone.source
-        FROM unnest($1::bytea[], $7::uuid[]) AS new (key, id) JOIN gone ON gone.key = new.key
-        ON CONFLICT (id) DO NOTHING
-    )
-    SELECT
-        (SELECT entries FROM counted WHERE slot = $3),
-        (SELECT epoch FROM counted WHERE slot = $3),
-        ARRAY(SELECT id FROM gone),
-        1 / (SELECT count(*) FROM counted WHERE slot = $3)";
-
-/// Suppresses the hashes $2 of those keys $1 that are not listed or await a confirmation, and returns the others. It must
-/// run after [`LOCK_LIST`](super::sql::LOCK_LIST). It takes effect only in the epoch $4, and raises it, because a sign-up
-/// that is on its way does not see the suppression. Late or twice: it divides by zero, so it neither undoes a
-/// [`LIFT`] nor adds a hash under an earlier key of the list.
-pub(super) const SUPPRESS: &str = "
-    WITH listed AS (
-        SELECT key FROM {schema}.waitlist_entries
-        WHERE key = ANY($1::bytea[]) AND (confirmed_at IS NOT NULL OR asked_at IS NULL)
-    ), suppressed AS (
-        INSERT INTO {schema}.waitlist_suppressed (hash)
-        SELECT new.hash FROM unnest($1::bytea[], $2::bytea[]) AS new (key, hash)
-        WHERE new.key NOT IN (SELECT key FROM listed)
-        ON CONFLICT (hash) DO NOTHING
-    ), counted AS (
-        UPDATE {schema}.waitlist_count SET
-            epoch = greatest(epoch, (SELECT max(epoch) FROM {schema}.waitlist_count)) + 1
-        WHERE epoch = $4
-        RETURNING slot, entries, epoch
-    )
-    SELECT
-        (SELECT entries FROM counted WHERE slot = $3),
-        (SELECT epoch FROM counted WHERE slot = $3),
-        ARRAY(SELECT key FROM listed),
-        1 / (SELECT count(*) FROM counted WHERE slot = $3)";
-
-/// Lifts the suppressions with the hashes $1. It takes effect only in the epoch $3, and raises it, so that no suppression
-/// that was sent before comes after it. Late or twice: it divides by zero.
-pub(super) const LIFT: &str = "
-    WITH lifted AS (
-        DELETE FROM {schema}.waitlist_suppressed WHERE hash = ANY($1::bytea[])
-    ), counted AS (
-        UPDATE {schema}.waitlist_count SET
-            epoch = greatest(epoch, (SELECT max(epoch) FROM {schema}.waitlist_count)) + 1
-        WHERE epoch = $3
-        RETURNING slot, entries, epoch
-    )
-    SELECT
-        (SELECT entries FROM counted WHERE slot = $2),
-        (SELECT epoch FROM counted WHERE slot = $2),
-        '{}'::uuid[],
-        1 / (SELECT count(*) FROM counted WHERE slot = $2)";
 
 /// Returns all departures.
 pub(super) const READ_DEPARTURES: &str = "SELECT id, source FROM {schema}.waitlist_departures";

@@ -102,13 +102,12 @@ impl Writer {
         let keys: Vec<_> = entries.iter().map(|entry| entry.key).collect();
         let ids: Vec<_> = entries.iter().map(|entry| entry.id).collect();
         let columns = EntryColumns::new(entries.iter().map(|it| it.entry));
-        let (slot, epoch) = (self.slot, self.epoch);
         let (imported, visitors): (Vec<_>, Vec<_>) = entries.iter().partition(|it| it.is_imported);
         let imported_keys: Vec<_> = imported.iter().map(|it| it.key).collect();
         let imported_hashes: Vec<_> = imported.iter().map(|it| self.hash(it.key)).collect();
         let certain = visitors.iter().filter(|it| !it.entry.awaits_confirmation());
         let lifted: Vec<_> = certain.map(|it| self.hash(it.key)).collect();
-        let params: [&(dyn ToSql + Sync); 12] = [
+        let params: [&(dyn ToSql + Sync); 10] = [
             &keys,
             &columns.emails,
             &columns.times,
@@ -116,12 +115,11 @@ impl Writer {
             &columns.sources,
             &columns.asked,
             &columns.confirmed,
-            &slot,
-            &epoch,
             &imported_keys,
             &imported_hashes,
             &lifted,
         ];
+        let epoch = self.epoch;
         let inserted = self.run(sql::JOIN, &params).await;
         if has_kind(&inserted, FailureKind::OtherEpoch) {
             // The statement has no effect, even if this fails. Then the writer is no longer usable.
@@ -139,37 +137,30 @@ impl Writer {
         })
     }
 
-    /// Runs a statement that counts in the slot. Returns its row.
+    /// Runs a statement of sign-ups or facts in the epoch: its first parameters are the slot and the epoch. Returns its row.
     pub(super) async fn run(
         &mut self,
         statement: &'static str,
         params: &[&(dyn ToSql + Sync)],
     ) -> Result<Row, Failure> {
-        let row = self.connection.query_one(statement, params).await?;
+        let (slot, epoch) = (self.slot, self.epoch);
+        let params = [&[&slot as &(dyn ToSql + Sync), &epoch], params].concat();
+        let row = self.connection.query_one(statement, &params).await?;
         self.state.set_slot(self.slot, get(&row, 0)?);
         Ok(row)
     }
 
-    /// Runs a statement that counts in the slot and raises the epoch. Returns its row.
-    pub(super) async fn raise_epoch(
+    /// Runs any other change of the list, which raises the epoch. Its first parameters are the slot and the epoch. Returns
+    /// its row.
+    pub(super) async fn change(
         &mut self,
         statement: &'static str,
         params: &[&(dyn ToSql + Sync)],
     ) -> Result<Row, Failure> {
-        let row = self.connection.query_one(statement, params).await?;
-        self.epoch = self.state.note_slot(self.slot, &row)?;
-        Ok(row)
-    }
-
-    /// Like [`raise_epoch`](Self::raise_epoch), for a statement that runs after [`sql::LOCK_LIST`].
-    pub(super) async fn raise_epoch_of_locked_list(
-        &mut self,
-        statement: &'static str,
-        params: &[&(dyn ToSql + Sync)],
-    ) -> Result<Row, Failure> {
-        let running = self
-            .connection
-            .run_transaction(sql::LOCK_LIST, statement, params);
+        let (slot, epoch) = (self.slot, self.epoch);
+        let params = [&[&slot as &(dyn ToSql + Sync), &epoch], params].concat();
+        let begin = sql::lock_list();
+        let running = self.connection.run_transaction(&begin, statement, &params);
         let row = running.await?;
         self.epoch = self.state.note_slot(self.slot, &row)?;
         Ok(row)
@@ -210,9 +201,9 @@ impl Writer {
             // The transaction of the probe is still open.
             self.connection.mark_failed();
         }
-        match has_kind(&done, FailureKind::RowRejected) {
-            true => Ok(()),
-            false => done,
+        match done {
+            Err(failure) if failure.kind.is_a_row() => Ok(()),
+            done => done,
         }
     }
 }
@@ -226,7 +217,7 @@ async fn read_slot(
     state: &State,
     slot: i64,
 ) -> Result<(i64, ListKey), Failure> {
-    let row = connection.query_opt(sql::READ_SLOT, &[&slot]).await?;
+    let row = connection.query_opt(sql::TOUCH_SLOT, &[&slot]).await?;
     // At once: while the key is read, an erasure may note a newer count.
     let epoch = state.note_slot(slot, &row.ok_or_else(Failure::no_slot)?)?;
     Ok((epoch, read_key(connection).await?))

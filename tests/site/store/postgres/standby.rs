@@ -6,17 +6,20 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
     thread,
-    time::Duration,
+    time::{Duration, UNIX_EPOCH},
 };
 
-use landing::waitlist::Waitlist;
-use tokio::task::block_in_place;
+use landing::waitlist::{Delivery, Ledger, Message, Waitlist};
+use tokio::{join, task::block_in_place};
 
 use super::{is_outage, open_url};
 use crate::{
     postgres_server::PostgresServer,
     process::wait_until,
-    store::{addresses, entry, join},
+    store::{
+        addresses, entry, join,
+        ledger::{hash, id},
+    },
 };
 
 /// Ends the waiting commits with this function of PostgreSQL.
@@ -24,6 +27,8 @@ async fn assert_not_acknowledged(function: &'static str) {
     let server = Arc::new(PostgresServer::start());
     let list = Arc::new(open_url(&server.create_database()));
     join(&*list, "ann@example.com").await;
+    let message = |name| Message::new(id(name), UNIX_EPOCH, "Hi");
+    assert_eq!(list.add_message(message("known")).await, Ok(()));
     // Some administrators hide warnings. The store must still receive the one about the standby.
     let hide_warnings = "ALTER SYSTEM SET client_min_messages = error";
     server.sql("postgres", hide_warnings);
@@ -68,6 +73,17 @@ async fn assert_not_acknowledged(function: &'static str) {
     for address in [visible, "eve@example.com"] {
         let error = list.join(entry(address, 1)).await;
         let error = error.expect_err("no standby has the entry");
+        assert!(is_outage(&error), "{error:?}");
+    }
+    // The repetition of each finds what the first attempt has added.
+    let deliveries = vec![Delivery::waiting(hash(1)), Delivery::waiting(hash(2))];
+    let known = id("known");
+    let (message, deliveries) = join!(
+        list.add_message(message("new")),
+        list.add_deliveries(&known, 0, deliveries),
+    );
+    for error in [message, deliveries.map(drop)] {
+        let error = error.expect_err("no standby has it");
         assert!(is_outage(&error), "{error:?}");
     }
     is_over.store(true, Ordering::SeqCst);
