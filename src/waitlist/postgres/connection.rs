@@ -3,8 +3,8 @@
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex, OnceLock, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        Arc, OnceLock,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -27,41 +27,20 @@ pub(super) type Param = Box<dyn ToSql + Sync + Send>;
 
 /// A connection and its prepared statements.
 pub(super) struct Connection {
-    client: Client,
+    pub(super) client: Client,
     /// The task that exchanges the messages. It runs until the database has responded to the last statement.
-    driver: AbortHandle,
-    prepared: HashMap<&'static str, Statement>,
+    pub(super) driver: AbortHandle,
+    pub(super) prepared: HashMap<&'static str, Statement>,
     /// Whether a commit became visible before the standby had it, because the wait was cancelled or terminated.
-    skipped_standby: Arc<AtomicBool>,
-    has_failed: bool,
-    schema: Arc<OnceLock<Schema>>,
+    pub(super) skipped_standby: Arc<AtomicBool>,
+    pub(super) has_failed: bool,
+    pub(super) schema: Arc<OnceLock<Schema>>,
     /// The position of the host in the URL.
-    host: usize,
-    /// Where a server that does not respond is reported.
-    hosts: Arc<Hosts>,
+    pub(super) host: usize,
+    pub(super) first_host: Arc<FirstHost>,
 }
 
 impl Connection {
-    pub(super) fn new(
-        client: Client,
-        driver: AbortHandle,
-        skipped_standby: Arc<AtomicBool>,
-        schema: Arc<OnceLock<Schema>>,
-        host: usize,
-        hosts: Arc<Hosts>,
-    ) -> Self {
-        Self {
-            client,
-            driver,
-            prepared: HashMap::new(),
-            skipped_standby,
-            has_failed: false,
-            schema,
-            host,
-            hosts,
-        }
-    }
-
     /// Returns whether the connection can be used for another statement.
     ///
     /// A connection that failed is not used again. It may still wait for a response, and its host may no longer accept
@@ -75,7 +54,7 @@ impl Connection {
     /// Then this host may have been replaced without noticing it, for example when the program that makes it a standby
     /// hangs. It still serves reads, of a list that no longer changes.
     pub(super) fn has_moved(&self) -> bool {
-        self.hosts.prefers_another(self.host)
+        self.first_host.get() != self.host
     }
 
     /// Returns the rows of a statement. The statement is prepared the first time.
@@ -223,42 +202,41 @@ impl Connection {
         };
         self.has_failed |= !failure.kind.is_without_effect();
         if failure.kind == FailureKind::NoResponse {
-            self.hosts.mark_suspect(self.host);
+            self.first_host.pass_over(self.host);
         }
         Err(failure)
     }
 }
 
-/// The hosts that worked and failed last, by their positions in the URL, shared by everything that connects to them.
-#[derive(Debug, Default)]
-pub(super) struct Hosts {
-    /// The host that worked last. It is tried first.
-    last: Mutex<Option<usize>>,
-    /// The host that did not respond to a statement. It is tried last.
-    suspect: Mutex<Option<usize>>,
+/// The position of the host to which new connections go first, shared by everything that connects. The others follow in
+/// the order of the URL, so a host that was passed over comes last.
+#[derive(Debug)]
+pub(super) struct FirstHost {
+    position: AtomicUsize,
+    /// The number of hosts.
+    count: usize,
 }
 
-impl Hosts {
-    /// Records that a host did not respond.
-    pub(super) fn mark_suspect(&self, host: usize) {
-        *self.suspect.lock().unwrap_or_else(PoisonError::into_inner) = Some(host);
+impl FirstHost {
+    pub(super) fn new(position: usize, count: usize) -> Self {
+        Self {
+            position: AtomicUsize::new(position),
+            count,
+        }
     }
 
-    /// Records that a host works.
-    pub(super) fn mark_working(&self, host: usize) {
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(host);
+    pub(super) fn get(&self) -> usize {
+        self.position.load(Ordering::SeqCst)
     }
 
-    /// Returns whether another host has worked since this one was connected to.
-    pub(super) fn prefers_another(&self, host: usize) -> bool {
-        let last = *self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        last.is_some_and(|last| last != host)
+    /// Sets the position, unless it is no longer `seen`: then something newer is known about the hosts.
+    pub(super) fn replace(&self, seen: usize, host: usize) {
+        let (success, failure) = (Ordering::SeqCst, Ordering::SeqCst);
+        let _ = self.position.compare_exchange(seen, host, success, failure);
     }
 
-    /// Returns the host to try first and the host to try last.
-    pub(super) fn preference(&self) -> (Option<usize>, Option<usize>) {
-        let suspect = *self.suspect.lock().unwrap_or_else(PoisonError::into_inner);
-        let last = *self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        (last.filter(|last| suspect != Some(*last)), suspect)
+    /// Goes on to the next host if this one is the first, because it did not respond to a statement.
+    fn pass_over(&self, host: usize) {
+        self.replace(host, (host + 1) % self.count);
     }
 }

@@ -1,6 +1,7 @@
 //! Opens connections to the database. Each host has its own deadline.
 
 use std::{
+    collections::HashMap,
     fmt,
     future::poll_fn,
     io,
@@ -8,164 +9,149 @@ use std::{
         Arc, OnceLock,
         atomic::{AtomicBool, Ordering},
     },
+    time::Duration,
 };
 
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
     time::timeout,
 };
-use tokio_postgres::{
-    AsyncMessage, Error,
-    config::{Host, SslMode},
-    error::DbError,
-};
+use tokio_postgres::{AsyncMessage, Config, Error, config::LoadBalanceHosts, error::DbError};
 use tokio_postgres_rustls::MakeRustlsConnect;
 use uuid::Uuid;
 
 use super::{
-    connection::{Connection, Hosts},
+    connection::{Connection, FirstHost},
     error::{Failure, FailureKind},
     sql::{self, Schema},
     tls::TlsError,
-    url::{DatabaseUrl, Target},
+    url::{DatabaseUrl, display_host},
 };
+
+/// Maximum number of connections of a connector to a host. There is one connector for sign-ups, one for each pool, and one
+/// for everything else, which are the count, exports, backups and restores. The statements of a pool that were abandoned
+/// still run on some of its connections, so a pool uses at most half of them.
+const CONNECTIONS_PER_HOST_MAX: usize = 4;
 
 /// Opens connections to one of the hosts of a URL.
 pub(super) struct Connector {
-    url: DatabaseUrl,
     tls: MakeRustlsConnect,
     schema: Arc<OnceLock<Schema>>,
-    hosts: Arc<Hosts>,
-    /// Maximum number of connections to a host.
-    connections: usize,
-    /// The permits for connections to each host: one that hangs must not use up those of the others. A connection keeps its
+    hosts: Vec<Host>,
+    first_host: Arc<FirstHost>,
+}
+
+struct Host {
+    config: Config,
+    /// The permits for connections to this host: one that hangs must not use up those of the others. A connection keeps its
     /// permit until the database has responded to its last statement. A commit that waits for a standby goes on after its
     /// caller gave up, and a database has a limited number of connections.
-    permits: Vec<Arc<Semaphore>>,
+    permits: Arc<Semaphore>,
+}
+
+impl Host {
+    fn new(config: &Config) -> Self {
+        Self {
+            config: config.clone(),
+            permits: Arc::new(Semaphore::new(CONNECTIONS_PER_HOST_MAX)),
+        }
+    }
 }
 
 impl fmt::Debug for Connector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Connector").field(&self.url).finish()
+        f.write_str("Connector")
     }
 }
 
 impl Connector {
-    /// Creates a connector for at most `connections` connections to each host. It does not connect yet.
+    /// Creates a connector. It does not connect yet. It begins with a random host, unless the URL sets the order.
     ///
     /// # Errors
     /// [`TlsError`] if the TLS options cannot be used.
-    pub(super) fn new(
-        url: &DatabaseUrl,
-        schema: Arc<OnceLock<Schema>>,
-        connections: usize,
-    ) -> Result<Self, TlsError> {
+    pub(super) fn new(url: &DatabaseUrl, schema: Arc<OnceLock<Schema>>) -> Result<Self, TlsError> {
+        let is_ordered = |it: &Config| it.get_load_balance_hosts() == LoadBalanceHosts::Disable;
+        let first = match url.hosts.iter().any(is_ordered) {
+            true => 0,
+            false => Uuid::now_v7().as_u64_pair().1 as usize % url.hosts.len(),
+        };
         Ok(Self {
-            url: url.clone(),
             tls: url.tls.connector()?,
             schema,
-            hosts: Arc::default(),
-            connections,
-            permits: permits(url, connections),
+            hosts: url.hosts.iter().map(Host::new).collect(),
+            first_host: Arc::new(FirstHost::new(first, url.hosts.len())),
         })
     }
 
-    /// Returns a connector for the same hosts, with separate permits. Their number is the same.
+    /// Returns a connector for the same hosts, with separate permits.
     pub(super) fn with_own_permits(&self) -> Self {
+        let hosts = self.hosts.iter();
         Self {
-            url: self.url.clone(),
             tls: self.tls.clone(),
             schema: Arc::clone(&self.schema),
-            hosts: Arc::clone(&self.hosts),
-            connections: self.connections,
-            permits: permits(&self.url, self.connections),
+            hosts: hosts.map(|it| Host::new(&it.config)).collect(),
+            first_host: Arc::clone(&self.first_host),
         }
     }
 
     /// Connects to the first host that responds, accepts the login and allows writes.
     pub(super) async fn connect(&self) -> Result<Connection, Failure> {
-        let (last, suspect) = self.hosts.preference();
-        let mut failures = ConnectFailures::default();
-        let others = self.order();
-        let others = others.filter(|at| last != Some(*at) && suspect != Some(*at));
-        for at in last.into_iter().chain(others).chain(suspect) {
-            if let Some(connection) = self.try_host(at, &mut failures).await {
-                if suspect != Some(at) {
-                    self.hosts.mark_working(at);
+        let (first, count) = (self.first_host.get(), self.hosts.len());
+        let mut failures = Vec::new();
+        for at in (0..count).map(|next| (first + next) % count) {
+            match self.try_host(at).await {
+                Ok(connection) => {
+                    self.first_host.replace(first, at);
+                    return Ok(connection);
                 }
-                return Ok(connection);
+                Err(failure) => failures.push((at, failure)),
             }
         }
-        Err(failures.into_failure())
+        Err(self.combine(failures))
     }
 
-    /// Returns the positions of the hosts in the order in which they are tried. It begins with a random host, unless
-    /// the URL sets the order.
-    fn order(&self) -> impl Iterator<Item = usize> + use<> {
-        let count = self.url.targets.len();
-        let first = if self.url.is_ordered {
-            0
-        } else {
-            Uuid::now_v7().as_u64_pair().1 as usize % count
-        };
-        (0..count).map(move |at| (first + at) % count)
-    }
-
-    /// Connects to a host. Adds to `failures` if that fails.
-    async fn try_host(&self, at: usize, failures: &mut ConnectFailures) -> Option<Connection> {
-        let target = &self.url.targets[at];
-        let Ok(permit) = Arc::clone(&self.permits[at]).try_acquire_owned() else {
+    async fn try_host(&self, at: usize) -> Result<Connection, Failure> {
+        let permit = Arc::clone(&self.hosts[at].permits).try_acquire_owned();
+        let permit = permit.map_err(|_| {
             let reason = "it has not responded to earlier statements";
-            failures.add(target, Failure::new(FailureKind::NoResponse, reason));
-            return None;
-        };
-        let limit = self.url.connect_timeout;
+            Failure::new(FailureKind::NoResponse, reason)
+        })?;
+        let limit = self.hosts[at].config.get_connect_timeout();
+        let limit = limit.copied().unwrap_or(Duration::MAX);
         // A separate task. If the login takes too long, the task keeps its permit until the database responds, so that
         // logins that hang do not accumulate.
-        let mut session = tokio::spawn(self.start_session(at, permit));
-        let failure = match timeout(limit, &mut session).await {
-            Ok(Ok(Ok(connection))) => return Some(connection),
+        let mut session = tokio::spawn(self.start_session(at, limit, permit));
+        match timeout(limit, &mut session).await {
             Ok(Ok(Err(error))) if is_read_only(&error) => {
                 let reason = "the server does not allow writes: it is a standby, or read-only";
-                Failure::new(FailureKind::Unavailable, reason)
+                Err(Failure::new(FailureKind::Unavailable, reason))
             }
-            Ok(Ok(Err(error))) => Failure::from(&error),
-            Ok(Err(_)) => Failure::new(
+            Ok(Ok(started)) => started.map_err(|error| Failure::from(&error)),
+            Ok(Err(_)) => Err(Failure::new(
                 FailureKind::Disconnected,
                 "an internal error while connecting",
-            ),
-            Err(_) => Failure::new(
+            )),
+            Err(_) => Err(Failure::new(
                 FailureKind::NoResponse,
                 format!("no connection in {} seconds", limit.as_secs_f32()),
-            ),
-        };
-        failures.add(target, failure);
-        None
+            )),
+        }
     }
 
     /// Connects, encrypts the connection, logs in, and sets up the session.
     fn start_session(
         &self,
         at: usize,
+        limit: Duration,
         permit: OwnedSemaphorePermit,
     ) -> impl Future<Output = Result<Connection, Error>> + use<> {
-        let target = &self.url.targets[at];
-        let mut config = self.url.login.clone();
-        config.port(target.port);
+        let mut config = self.hosts[at].config.clone();
         // For each address of the host: if the first one does not respond, there is time for another.
-        config.connect_timeout(self.url.connect_timeout / 2);
-        match &target.host {
-            Host::Tcp(name) => config.host(name),
-            // As in libpq, sslmode does not apply to sockets of this machine.
-            Host::Unix(directory) => config.host_path(directory).ssl_mode(SslMode::Disable),
-        };
-        if let Some(ip) = target.address {
-            config.hostaddr(ip);
-        }
-        let (tls, schema, hosts) = (
+        config.connect_timeout(limit / 2);
+        let (tls, schema, first_host) = (
             self.tls.clone(),
             Arc::clone(&self.schema),
-            Arc::clone(&self.hosts),
+            Arc::clone(&self.first_host),
         );
         async move {
             let (client, mut connection) = config.connect(tls).await?;
@@ -182,22 +168,34 @@ impl Connector {
                 drop(permit);
             });
             client.batch_execute(&sql::session()).await?;
-            let driver = driver.abort_handle();
-            Ok(Connection::new(
+            Ok(Connection {
                 client,
-                driver,
+                driver: driver.abort_handle(),
+                prepared: HashMap::new(),
                 skipped_standby,
+                has_failed: false,
                 schema,
-                at,
-                hosts,
-            ))
+                host: at,
+                first_host,
+            })
         }
     }
-}
 
-fn permits(url: &DatabaseUrl, connections: usize) -> Vec<Arc<Semaphore>> {
-    let permits = |_: &Target| Arc::new(Semaphore::new(connections));
-    url.targets.iter().map(permits).collect()
+    /// Combines the failures of all hosts into one, of the most transient kind.
+    fn combine(&self, failures: Vec<(usize, Failure)>) -> Failure {
+        let kinds = failures.iter().map(|(_, failure)| failure.kind);
+        let kind = kinds.min().unwrap_or(FailureKind::Permanent);
+        let is_single = failures.len() == 1;
+        let reasons = failures.into_iter().map(|(at, failure)| match is_single {
+            true => failure.reason,
+            false => format!(
+                "{}: {}",
+                display_host(&self.hosts[at].config),
+                failure.reason
+            ),
+        });
+        Failure::new(kind, reasons.collect::<Vec<_>>().join("; "))
+    }
 }
 
 /// Returns whether a notice says that a commit did not wait for its standby. The text of a notice depends on the language
@@ -215,29 +213,4 @@ fn is_read_only(error: &Error) -> bool {
     source.is_some_and(|source| {
         source.kind() == io::ErrorKind::PermissionDenied && source.raw_os_error().is_none()
     })
-}
-
-/// The failures of all hosts: the host as text, and the failure.
-#[derive(Default)]
-struct ConnectFailures(Vec<(String, Failure)>);
-
-impl ConnectFailures {
-    fn add(&mut self, target: &Target, failure: Failure) {
-        self.0.push((target.to_string(), failure));
-    }
-
-    /// Combines the failures into one, of the most transient kind.
-    fn into_failure(self) -> Failure {
-        let mut whole = FailureKind::Permanent;
-        let mut sentences = Vec::new();
-        let is_single = self.0.len() == 1;
-        for (host, failure) in self.0 {
-            whole = whole.min(failure.kind);
-            sentences.push(match is_single {
-                true => failure.reason,
-                false => format!("{host}: {}", failure.reason),
-            });
-        }
-        Failure::new(whole, sentences.join("; "))
-    }
 }

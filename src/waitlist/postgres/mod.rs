@@ -66,11 +66,6 @@ pub use state::Outage;
 pub use tls::TlsError;
 pub use url::{DatabaseUrl, InvalidDatabaseUrl};
 
-/// Maximum number of connections to a host: for sign-ups, for each pool, and for everything else, which are the count,
-/// exports, backups and restores. The statements of a pool that were abandoned still run on some of its
-/// connections, so a pool uses at most half of them.
-const CONNECTIONS_PER_HOST_MAX: usize = 4;
-
 /// A list in a database.
 #[derive(Debug)]
 pub struct PostgresWaitlist {
@@ -112,7 +107,7 @@ impl PostgresWaitlist {
     ) -> Result<Self, PostgresOpenError> {
         let schema = Arc::new(OnceLock::new());
         let open_error = |problem| PostgresOpenError::new(url, problem);
-        let writer_connector = Connector::new(url, Arc::clone(&schema), CONNECTIONS_PER_HOST_MAX);
+        let writer_connector = Connector::new(url, Arc::clone(&schema));
         let writer_connector = writer_connector.map_err(|error| open_error(error.into()))?;
         // The permits are separate, so that readers cannot exhaust the writer's connections.
         let (reader_connector, writer_connector) = (

@@ -189,7 +189,7 @@ impl PostgresWaitlist {
 }
 
 async fn has_privileges(url: &DatabaseUrl) -> Result<bool, OpenProblem> {
-    let connector = Connector::new(url, Arc::new(OnceLock::new()), 1)?;
+    let connector = Connector::new(url, Arc::new(OnceLock::new()))?;
     let mut connection = connector.connect().await?;
     let client = connection.client();
     let asked = async {

@@ -9,7 +9,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use tokio_rustls::rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
     client::{
-        VerifierBuilderError, WebPkiServerVerifier,
+        WebPkiServerVerifier,
         danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
     },
     crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature},
@@ -33,17 +33,6 @@ pub enum TlsError {
         /// The cause.
         error: pem::Error,
     },
-    /// The client certificate and its key cannot be used.
-    #[error(
-        "cannot use the certificate {}: {error}; correct sslcert or sslkey in the URL",
-        path.display()
-    )]
-    Certificate {
-        /// The file of the certificate.
-        path: PathBuf,
-        /// The cause.
-        error: Error,
-    },
     /// Only one of `sslcert` and `sslkey` is set.
     #[error("the URL has only one of sslcert and sslkey; set both or none")]
     HalfClientCertificate,
@@ -55,12 +44,9 @@ pub enum TlsError {
         /// The file, or the system.
         origin: String,
     },
-    /// rustls rejects the options.
-    #[error(transparent)]
+    /// rustls rejects the client certificate or its key.
+    #[error("cannot use the certificate: {0}; correct sslcert or sslkey in the URL")]
     Rustls(#[from] Error),
-    /// rustls rejects the certificates of the authorities.
-    #[error(transparent)]
-    Verifier(#[from] VerifierBuilderError),
 }
 
 /// The TLS options of a URL.
@@ -110,11 +96,7 @@ impl TlsOptions {
         let config = match (&self.certificate, &self.key) {
             (Some(certificate), Some(key)) => {
                 let key = PrivateKeyDer::from_pem_file(key).map_err(file_error(key))?;
-                let config = config.with_client_auth_cert(certificates(certificate)?, key);
-                config.map_err(|error| TlsError::Certificate {
-                    path: certificate.clone(),
-                    error,
-                })?
+                config.with_client_auth_cert(certificates(certificate)?, key)?
             }
             (None, None) => config.with_no_client_auth(),
             _ => return Err(TlsError::HalfClientCertificate),
@@ -136,12 +118,9 @@ impl TlsOptions {
             ),
         };
         roots.add_parsable_certificates(found);
-        if roots.is_empty() {
-            return Err(TlsError::NoAuthority { origin });
-        }
         let verifier =
             WebPkiServerVerifier::builder_with_provider(roots.into(), Arc::clone(provider)).build();
-        Ok(verifier?)
+        verifier.map_err(|_| TlsError::NoAuthority { origin })
     }
 }
 

@@ -1,52 +1,32 @@
 //! Parses the URL of a database as libpq does (PostgreSQL's manual, 34.1.1.2 and 34.1.2), with several hosts and TLS
 //! options. docs/instances.md lists them.
 
-use std::{fmt, net::IpAddr, path::PathBuf, str::FromStr, time::Duration};
+use std::{fmt, path::PathBuf, str::FromStr};
 
 use percent_encoding::percent_decode_str;
 use thiserror::Error;
-use tokio_postgres::config::{Config, Host, LoadBalanceHosts, SslMode, TargetSessionAttrs};
+use tokio_postgres::config::{Config, Host, SslMode};
 
 use super::tls::{TlsOptions, Trust};
 
-/// Default of `connect_timeout`. It applies to each host, from the lookup to the first response of a statement.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
-
-/// Idle time before TCP probes the other machine, and pause between probes.
-const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
-const KEEPALIVE_RETRIES: u32 = 2;
-const TCP_USER_TIMEOUT: Duration = Duration::from_secs(30);
+/// The driver's options that the URL may replace.
+///
+/// All times are in seconds. `connect_timeout` applies to each host, from the lookup to the first response of a statement.
+/// Keepalives detect within half a minute, instead of two hours, that a machine has vanished. `tcp_user_timeout` detects
+/// the same for a machine that owes an acknowledgement. The hosts are tried in a random order: otherwise the first one
+/// would get all connections, and if it hangs, it would delay each of them.
+const DEFAULTS: &str = concat!(
+    "connect_timeout=2&keepalives_idle=10&keepalives_interval=10&keepalives_retries=2&tcp_user_timeout=30",
+    "&load_balance_hosts=random&target_session_attrs=read-write&application_name=",
+    env!("CARGO_PKG_NAME")
+);
 
 /// A URL such as `postgres://…`. Neither `Debug` nor `Display` shows the user or the password.
 #[derive(Clone)]
 pub struct DatabaseUrl {
-    /// The driver's settings, without a host.
-    pub(super) login: Config,
-    pub(super) targets: Vec<Target>,
-    /// Whether the targets are tried in the order of the URL.
-    pub(super) is_ordered: bool,
-    /// The timeout for each host, see [`CONNECT_TIMEOUT`].
-    pub(super) connect_timeout: Duration,
+    /// The driver's settings for each host.
+    pub(super) hosts: Vec<Config>,
     pub(super) tls: TlsOptions,
-}
-
-/// A host in the URL.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct Target {
-    pub(super) host: Host,
-    /// The address of the host, which replaces the lookup.
-    pub(super) address: Option<IpAddr>,
-    pub(super) port: u16,
-}
-
-impl fmt::Display for Target {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.host {
-            Host::Tcp(name) if name.contains(':') => write!(f, "[{name}]:{}", self.port),
-            Host::Tcp(name) => write!(f, "{name}:{}", self.port),
-            Host::Unix(directory) => write!(f, "{}:{}", directory.display(), self.port),
-        }
-    }
 }
 
 impl DatabaseUrl {
@@ -70,94 +50,60 @@ impl FromStr for DatabaseUrl {
             return Err(InvalidDatabaseUrl::UnencodedCredentials);
         }
         let options = UrlOptions::parse(query)?;
-        let parse = |url: String| url.parse::<Config>().map_err(|error| driver_error(&error));
-        let whole = parse(format!("{credentials}{location}?{}", options.all.join("&")))?;
-        let database = location
-            .split_once('/')
-            .map_or("", |(_, database)| database);
-        let mut login = parse(format!(
-            "{credentials}/{database}?{}",
-            options.without_hosts.join("&")
-        ))?;
-        // The path does not name the database if it is missing, or if an option names the database.
-        if let Some(database) = whole.get_dbname() {
-            login.dbname(database);
-        }
-        login.target_session_attrs(TargetSessionAttrs::ReadWrite);
-        // Keepalives detect within half a minute, instead of two hours, that a machine has vanished.
-        if !options.has("keepalives_idle") {
-            login.keepalives_idle(KEEPALIVE_INTERVAL);
-        }
-        if !options.has("keepalives_interval") {
-            login.keepalives_interval(KEEPALIVE_INTERVAL);
-        }
-        if !options.has("keepalives_count") && !options.has("keepalives_retries") {
-            login.keepalives_retries(KEEPALIVE_RETRIES);
-        }
-        // The same for a machine that owes an acknowledgement, which keepalives do not cover.
-        login.tcp_user_timeout(options.tcp_user_timeout.unwrap_or(TCP_USER_TIMEOUT));
-        if login.get_application_name().is_none() {
-            login.application_name(env!("CARGO_PKG_NAME"));
-        }
         let (mode, tls) = options.tls()?;
-        login.ssl_mode(mode);
-        let targets = parse_targets(&whole)?;
-        Ok(Self {
-            // By default the order is random. In the order of the URL, the first host would get all connections, and
-            // a host that hangs would delay each of them.
-            is_ordered: options.has("load_balance_hosts")
-                && whole.get_load_balance_hosts() == LoadBalanceHosts::Disable,
-            connect_timeout: login
-                .get_connect_timeout()
-                .copied()
-                .unwrap_or(CONNECT_TIMEOUT),
-            login,
-            targets,
-            tls,
-        })
+        let (hosts, database) = location.split_at(location.find('/').unwrap_or(location.len()));
+        let parse = |host| {
+            let driver_options = &options.driver;
+            let url = format!("{credentials}{host}{database}?{DEFAULTS}{driver_options}");
+            parse_host(&url, mode)
+        };
+        let hosts: Vec<_> = hosts.split(',').map(parse).collect::<Result<_, _>>()?;
+        if hosts.len() > 1 && hosts.iter().any(|it| !it.get_hostaddrs().is_empty()) {
+            return Err(InvalidDatabaseUrl::SeveralHosts);
+        }
+        Ok(Self { hosts, tls })
     }
 }
 
-/// Returns the hosts of a URL.
-fn parse_targets(whole: &Config) -> Result<Vec<Target>, InvalidDatabaseUrl> {
-    let (hosts, addresses) = (whole.get_hosts(), whole.get_hostaddrs());
-    let ports = whole.get_ports();
-    let count = hosts.len().max(addresses.len());
-    if count == 0 {
-        return Err(InvalidDatabaseUrl::NoHost);
+/// Parses a URL with one host.
+fn parse_host(url: &str, mode: SslMode) -> Result<Config, InvalidDatabaseUrl> {
+    let mut config: Config = url.parse().map_err(|error| driver_error(&error))?;
+    let [hosts, addresses, ports] = [
+        config.get_hosts().len(),
+        config.get_hostaddrs().len(),
+        config.get_ports().len(),
+    ];
+    if hosts > 1 || addresses > 1 || ports > 1 {
+        return Err(InvalidDatabaseUrl::SeveralHosts);
     }
-    if !hosts.is_empty() && !addresses.is_empty() && hosts.len() != addresses.len() {
-        return Err(InvalidDatabaseUrl::HostaddrCount);
-    }
-    if ports.len() > 1 && ports.len() != count {
-        return Err(InvalidDatabaseUrl::PortCount);
-    }
-    let target = |at: usize| {
-        let address = addresses.get(at).copied();
-        let host = hosts.get(at).cloned();
-        Target {
-            // Without a name, TLS verifies the address, as in libpq.
-            host: host
-                .or_else(|| address.map(|ip| Host::Tcp(ip.to_string())))
-                .unwrap_or_else(|| Host::Tcp(String::new())),
-            address,
-            port: *ports.get(at).or(ports.first()).unwrap_or(&5432),
-        }
+    match (config.get_hosts(), config.get_hostaddrs()) {
+        // As in libpq, sslmode does not apply to sockets of this machine.
+        ([Host::Unix(_)], _) => config.ssl_mode(SslMode::Disable),
+        ([_], _) => config.ssl_mode(mode),
+        // Without a name, TLS verifies the address, as in libpq.
+        (_, [ip]) => config.host(ip.to_string()).ssl_mode(mode),
+        _ => return Err(InvalidDatabaseUrl::NoHost),
     };
-    Ok((0..count).map(target).collect())
+    Ok(config)
+}
+
+/// Returns the host and the port of a URL with one host, without its user and password.
+pub(super) fn display_host(config: &Config) -> String {
+    let port = config.get_ports().first().unwrap_or(&5432);
+    match config.get_hosts().first() {
+        Some(Host::Tcp(name)) if name.contains(':') => format!("[{name}]:{port}"),
+        Some(Host::Tcp(name)) => format!("{name}:{port}"),
+        Some(Host::Unix(directory)) => format!("{}:{port}", directory.display()),
+        None => String::new(),
+    }
 }
 
 /// The options of a URL.
 #[derive(Default)]
 struct UrlOptions {
-    /// The options that the driver parses, encoded.
-    all: Vec<String>,
-    /// The same without those that name hosts.
-    without_hosts: Vec<String>,
-    names: Vec<String>,
+    /// The options that the driver parses, encoded, each after an `&`.
+    driver: String,
     mode: Option<String>,
-    /// `tcp_user_timeout`, which is in milliseconds in the URL, as in libpq. The driver takes seconds.
-    tcp_user_timeout: Option<Duration>,
     /// Which servers `sslrootcert` trusts.
     root_trust: Trust,
     tls: TlsOptions,
@@ -167,9 +113,9 @@ impl UrlOptions {
     fn parse(query: &str) -> Result<Self, InvalidDatabaseUrl> {
         let mut options = Self::default();
         for option in query.split('&').filter(|option| !option.is_empty()) {
-            let (key, value) = option.split_once('=').unwrap_or((option, ""));
-            let key = percent_decode_str(key).decode_utf8_lossy().into_owned();
-            let value = percent_decode_str(value).decode_utf8_lossy();
+            let (key, encoded) = option.split_once('=').unwrap_or((option, ""));
+            let key = percent_decode_str(key).decode_utf8_lossy();
+            let value = percent_decode_str(encoded).decode_utf8_lossy();
             if !key
                 .chars()
                 .all(|it| it.is_ascii_alphanumeric() || it == '_')
@@ -195,33 +141,24 @@ impl UrlOptions {
                 "gssencmode" if ["disable", "prefer"].contains(&&*value) => {}
                 "client_encoding"
                     if ["utf8", "utf-8", "auto"].contains(&&*value.to_lowercase()) => {}
+                // As in libpq it is in milliseconds.
                 "tcp_user_timeout" => {
-                    let millis = value.parse();
+                    let millis = value.parse::<u64>();
                     let millis = millis.map_err(|_| InvalidDatabaseUrl::TcpUserTimeout)?;
-                    options.tcp_user_timeout = Some(Duration::from_millis(millis));
+                    options.add(&key, &millis.div_ceil(1000).to_string());
                 }
                 // The driver has another name for this option.
-                "keepalives_count" => options.add("keepalives_retries", option, &value),
-                name => options.add(name, option, &value),
+                "keepalives_count" => options.add("keepalives_retries", encoded),
+                name => options.add(name, encoded),
             }
-            options.names.push(key);
         }
         Ok(options)
     }
 
-    /// Passes an option to the driver.
-    fn add(&mut self, name: &str, option: &str, value: &str) {
-        let value_as_written = option.split_once('=').map_or(value, |(_, value)| value);
-        // The driver would treat an @ as the end of the credentials.
-        let option = format!("{name}={}", value_as_written.replace('@', "%40"));
-        if !["host", "hostaddr", "port"].contains(&name) {
-            self.without_hosts.push(option.clone());
-        }
-        self.all.push(option);
-    }
-
-    fn has(&self, name: &str) -> bool {
-        self.names.iter().any(|it| it == name)
+    /// Passes an option to the driver, which would treat an @ as the end of the credentials.
+    fn add(&mut self, name: &str, encoded: &str) {
+        let value = encoded.replace('@', "%40");
+        self.driver += &format!("&{name}={value}");
     }
 
     /// Returns the TLS options, as libpq's manual (34.19.1) defines them. `require` trusts any server unless
@@ -283,9 +220,14 @@ fn driver_error(error: &tokio_postgres::Error) -> InvalidDatabaseUrl {
 
 impl fmt::Display for DatabaseUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let targets: Vec<_> = self.targets.iter().map(ToString::to_string).collect();
-        let database = self.login.get_dbname().unwrap_or_default();
-        write!(f, "postgres://{}/{database}", targets.join(","))
+        let hosts: Vec<_> = self.hosts.iter().map(display_host).collect();
+        let database = self.hosts.first().and_then(Config::get_dbname);
+        write!(
+            f,
+            "postgres://{}/{}",
+            hosts.join(","),
+            database.unwrap_or_default()
+        )
     }
 }
 
@@ -327,12 +269,12 @@ pub enum InvalidDatabaseUrl {
     /// The URL has no host.
     #[error("the URL has no host; write postgres://USER@HOST/DATABASE")]
     NoHost,
-    /// The URL has another number of `hostaddr` than of hosts.
-    #[error("the URL must have one hostaddr for each host, or none")]
-    HostaddrCount,
-    /// The URL has several ports, and another number of hosts.
-    #[error("the URL must have one port for each host, or one for all")]
-    PortCount,
+    /// Options name several hosts, addresses or ports, or one besides the hosts before the database.
+    #[error(
+        "the options host, hostaddr and port describe a single host; write several as \
+         postgres://USER@HOST:PORT,HOST:PORT/DATABASE"
+    )]
+    SeveralHosts,
     /// The driver rejects the URL. Its text names options, but no values.
     #[error("cannot read the URL: {0}; write postgres://USER:PASSWORD@HOST:5432/DATABASE")]
     Driver(String),
