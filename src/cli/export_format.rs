@@ -66,7 +66,7 @@ impl<W: Write> ExportWriter<W> {
             serde_json::to_writer(&mut self.out, &fields)?;
             return self.out.write_all(b"\n");
         }
-        // No quoting is needed: `Email::parse` and `Source::parse` reject commas, quotation marks and line breaks.
+        // No quoting is needed: `Email` and `Source` reject commas, quotation marks and line breaks.
         writeln!(
             self.out,
             "{},{},{},{}",

@@ -29,7 +29,6 @@ fn advice(error: &StoreError) -> &'static str {
         }
         StoreError::CallTooLarge => "report this",
         StoreError::TooManyMessages => "restore a backup of it into a database",
-        StoreError::NoRandomness => "check /dev/urandom, and run the command again",
         StoreError::NotCompacted(_) => "no entry is lost",
         StoreError::ServerNotResponding(_) => "if it was stopped, run the command again",
         StoreError::OtherVersion => "restart the server",

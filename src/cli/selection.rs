@@ -26,7 +26,7 @@ pub(super) struct SelectionArgs {
     domain: Option<EmailDomain>,
 
     /// Only people who came from this source, such as hn
-    #[arg(long, value_parser = Source::parse)]
+    #[arg(long)]
     source: Option<Source>,
 
     /// Only people who have confirmed their address

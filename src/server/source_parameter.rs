@@ -23,7 +23,7 @@ impl SourceParameter {
         NAMES.into_iter().find_map(|name| {
             let source = form_urlencoded::parse(query.as_bytes())
                 .filter(|(key, _)| key == name)
-                .find_map(|(_, value)| Source::parse(&value).ok())?;
+                .find_map(|(_, value)| value.parse::<Source>().ok())?;
             Some(Self { name, source })
         })
     }

@@ -102,28 +102,6 @@ pub struct Source(Box<str>);
 pub struct InvalidSource;
 
 impl Source {
-    /// Trims a text, converts it to lower case, joins its words with `-`, and truncates the result to 64 bytes.
-    ///
-    /// # Errors
-    /// [`InvalidSource`] if the text is empty or has other characters.
-    pub fn parse(text: &str) -> Result<Self, InvalidSource> {
-        let mut source = String::new();
-        for word in text.split_whitespace() {
-            if !source.is_empty() {
-                source.push('-');
-            }
-            source.push_str(word);
-        }
-        source.make_ascii_lowercase();
-        let is_valid = !source.is_empty() && source.bytes().all(is_source_byte);
-        if !is_valid {
-            return Err(InvalidSource);
-        }
-        // All characters are ASCII.
-        source.truncate(SOURCE_MAX_BYTES);
-        Ok(Self(source.into()))
-    }
-
     /// Wraps a source that was parsed before it was stored.
     pub(crate) fn from_stored(source: &str) -> Self {
         Self(source.into())
@@ -148,8 +126,17 @@ impl fmt::Display for Source {
 impl FromStr for Source {
     type Err = InvalidSource;
 
+    /// Trims a text, converts it to lower case, joins its words with `-`, and truncates the result to 64 bytes.
     fn from_str(text: &str) -> Result<Self, InvalidSource> {
-        Self::parse(text)
+        let words: Vec<_> = text.split_whitespace().collect();
+        let mut source = words.join("-").to_ascii_lowercase();
+        let is_valid = !source.is_empty() && source.bytes().all(is_source_byte);
+        if !is_valid {
+            return Err(InvalidSource);
+        }
+        // All characters are ASCII.
+        source.truncate(SOURCE_MAX_BYTES);
+        Ok(Self(source.into()))
     }
 }
 
@@ -157,7 +144,7 @@ impl TryFrom<String> for Source {
     type Error = InvalidSource;
 
     fn try_from(text: String) -> Result<Self, InvalidSource> {
-        Self::parse(&text)
+        text.parse()
     }
 }
 
@@ -193,19 +180,11 @@ impl Selection {
 
     /// Returns whether this selects every entry.
     pub fn is_everything(&self) -> bool {
-        let Self {
-            since,
-            until,
-            addresses,
-            source,
-            confirmed,
-            newest_first: _,
-        } = self;
-        since.is_none()
-            && until.is_none()
-            && *addresses == AddressFilter::Any
-            && source.is_none()
-            && confirmed.is_none()
+        let everything = Self {
+            newest_first: self.newest_first,
+            ..Self::default()
+        };
+        *self == everything
     }
 }
 
@@ -274,11 +253,8 @@ impl Iterator for EntryStream {
 pub fn flatten_blocks<B: IntoIterator, E>(
     blocks: impl Iterator<Item = Result<B, E>>,
 ) -> impl Iterator<Item = Result<B::Item, E>> {
-    blocks.flat_map(|block| {
-        let (entries, error) = match block {
-            Ok(entries) => (Some(entries), None),
-            Err(error) => (None, Some(Err(error))),
-        };
-        entries.into_iter().flatten().map(Ok).chain(error)
+    blocks.flat_map(|block| match block {
+        Ok(entries) => entries.into_iter().map(Ok).collect(),
+        Err(error) => vec![Err(error)],
     })
 }

@@ -41,9 +41,6 @@ pub enum StoreError {
     /// A list in a directory has as many messages as its records can number. Nothing was added.
     #[error("the list has 65,536 messages, which is the maximum in a directory")]
     TooManyMessages,
-    /// The system returns no random numbers for a key.
-    #[error("the system returns no random numbers")]
-    NoRandomness,
     /// The server that holds the list does not respond, for this reason.
     #[error("the server does not respond: {0}")]
     ServerNotResponding(Box<str>),

@@ -42,4 +42,4 @@ pub use store::{
     RestoreError, Waitlist,
 };
 pub use store_panic::exit_on_store_panic;
-pub use suppression::{AddressHash, Departure, ListKey, SuppressionItem, Suppressions};
+pub use suppression::{AddressHash, Departure, ListKey, Suppressions};

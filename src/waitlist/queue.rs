@@ -25,6 +25,8 @@ pub(super) const READY_TIMEOUT: Duration = Duration::from_secs(2);
 /// Carries the reply of a committer.
 pub(super) type ReplySender<T> = oneshot::Sender<Result<T, StoreError>>;
 
+type Response<T> = oneshot::Receiver<Result<T, StoreError>>;
+
 /// The callers' end of a queue of requests. A request is made from the sender for its reply.
 pub(super) struct Queue<R> {
     requests: mpsc::Sender<R>,
@@ -58,12 +60,10 @@ impl<R: Send + 'static> Queue<R> {
     /// Sends a request of the owner, which waits for space in the queue, and waits for the reply.
     pub(super) async fn enqueue<T>(
         &self,
+        limit: Duration,
         request: impl FnOnce(ReplySender<T>) -> R,
     ) -> Result<T, StoreError> {
-        let (reply, response) = oneshot::channel();
-        let sent = self.requests.send(request(reply)).await;
-        sent.map_err(|_| StoreError::Stopped)?;
-        await_reply(REPLY_TIMEOUT, response).await
+        await_reply(limit, self.send(request).await?).await
     }
 
     /// Sends requests of the owner in this order, and waits for all replies.
@@ -73,15 +73,18 @@ impl<R: Send + 'static> Queue<R> {
     ) -> Result<Vec<T>, StoreError> {
         let mut responses = Vec::new();
         for request in requests {
-            let (reply, response) = oneshot::channel();
-            let sent = self.requests.send(request(reply)).await;
-            sent.map_err(|_| StoreError::Stopped)?;
-            responses.push(response);
+            responses.push(await_reply(REPLY_TIMEOUT, self.send(request).await?));
         }
-        let responses = timeout(REPLY_TIMEOUT, try_join_all(responses)).await;
-        let responses = responses.map_err(|_| StoreError::TimedOut)?;
-        let replies = responses.map_err(|_| StoreError::Stopped)?;
-        replies.into_iter().collect()
+        try_join_all(responses).await
+    }
+
+    async fn send<T>(
+        &self,
+        request: impl FnOnce(ReplySender<T>) -> R,
+    ) -> Result<Response<T>, StoreError> {
+        let (reply, response) = oneshot::channel();
+        let sent = self.requests.send(request(reply)).await;
+        sent.map(|()| response).map_err(|_| StoreError::Stopped)
     }
 
     /// Sends a request, and waits for the reply, however long it takes. It blocks, so do not call it from a task.
@@ -107,15 +110,6 @@ impl<R> fmt::Debug for Queue<R> {
     }
 }
 
-/// Not derived, because requests are not cloned.
-impl<R> Clone for Queue<R> {
-    fn clone(&self) -> Self {
-        Self {
-            requests: self.requests.clone(),
-        }
-    }
-}
-
 /// Removes the first requests, up to a batch that costs `max`. It takes at least one, however much that costs.
 pub(super) fn take_batch<R>(
     requests: &mut Vec<R>,
@@ -131,10 +125,7 @@ pub(super) fn take_batch<R>(
     requests.drain(..batch_end)
 }
 
-async fn await_reply<T>(
-    limit: Duration,
-    response: oneshot::Receiver<Result<T, StoreError>>,
-) -> Result<T, StoreError> {
+async fn await_reply<T>(limit: Duration, response: Response<T>) -> Result<T, StoreError> {
     let response = timeout(limit, response).await;
     let response = response.map_err(|_| StoreError::TimedOut)?;
     response.map_err(|_| StoreError::Stopped)?

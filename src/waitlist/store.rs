@@ -207,7 +207,9 @@ pub trait Waitlist: OwnerList {
     fn ready(&self) -> StoreFuture<'_, ()>;
 
     /// Returns the number of entries. The count is exact and kept up to date, so this never walks the list.
-    fn count(&self) -> u64;
+    fn count(&self) -> u64 {
+        *self.watch_count().borrow()
+    }
 
     /// Subscribes to changes of [`count`](Self::count).
     fn watch_count(&self) -> watch::Receiver<u64>;
@@ -228,6 +230,17 @@ pub enum BackupItem {
     Delivery(MessageId, Delivery),
     /// A person on the list.
     Person(WaitlistEntry),
+}
+
+impl BackupItem {
+    /// Returns the suppressed addresses and the departures of a list.
+    pub fn of_suppressions(suppressions: &Suppressions) -> impl Iterator<Item = Self> {
+        let departures = suppressions.departures().map(Self::Departure);
+        suppressions
+            .hashes()
+            .map(Self::Suppressed)
+            .chain(departures)
+    }
 }
 
 /// Why a list was not restored.

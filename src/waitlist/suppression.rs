@@ -16,7 +16,7 @@ use ring::{
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::{email::Email, entry::Source, error::StoreError};
+use super::{email::Email, entry::Source};
 
 /// Size of a key, in bytes.
 const KEY_BYTES: usize = 32;
@@ -50,25 +50,13 @@ pub struct Suppressions {
     departures: HashMap<Uuid, Option<Source>>,
 }
 
-/// A suppressed address, or a departure.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-pub enum SuppressionItem {
-    /// An address that is suppressed.
-    Address(AddressHash),
-    /// Somebody has left.
-    Departure(Departure),
-}
-
 impl ListKey {
     /// Generates a random key.
-    ///
-    /// # Errors
-    /// [`StoreError::NoRandomness`].
-    pub fn generate() -> Result<Self, StoreError> {
+    pub fn generate() -> Self {
         let mut key = [0; KEY_BYTES];
         let filled = SystemRandom::new().fill(&mut key);
-        filled.map_err(|_| StoreError::NoRandomness)?;
-        Ok(Self(key))
+        filled.expect("the system has random numbers");
+        Self(key)
     }
 
     /// Reads a key, which has 32 bytes.
@@ -184,22 +172,6 @@ impl Suppressions {
     /// Removes an address.
     pub fn lift(&mut self, hash: AddressHash) {
         self.hashes.remove(&hash);
-    }
-
-    /// Returns the addresses in the order of their hashes, and then the departures.
-    pub fn items(&self) -> impl Iterator<Item = SuppressionItem> {
-        let departures = self.departures().map(SuppressionItem::Departure);
-        self.hashes()
-            .map(SuppressionItem::Address)
-            .chain(departures)
-    }
-
-    /// Adds an address or a departure.
-    pub fn add(&mut self, item: SuppressionItem) {
-        match item {
-            SuppressionItem::Address(hash) => self.suppress(hash),
-            SuppressionItem::Departure(departure) => self.add_departure(departure),
-        }
     }
 
     /// Adds a departure.

@@ -263,7 +263,7 @@ fn source_is_stored_with_the_entry_and_never_logged() {
         .map(|entry| entry.expect("an entry"))
         .map(|entry| (entry.email.as_typed().to_owned(), entry.source))
         .collect();
-    let source = Source::parse("campaign-7").ok();
+    let source = "campaign-7".parse().ok();
     assert_eq!(
         sources,
         [

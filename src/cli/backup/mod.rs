@@ -73,11 +73,8 @@ pub(super) fn run(args: &BackupArgs) -> anyhow::Result<()> {
 fn write_backup(out: impl Write, list: &WaitlistHandle, bar: &ProgressBar) -> io::Result<Trailer> {
     let suppressions = list.suppressions().map_err(io::Error::other)?;
     let mut writer = BackupWriter::new(out, suppressions.key(), SystemTime::now())?;
-    for hash in suppressions.hashes() {
-        writer.write(&BackupItem::Suppressed(hash))?;
-    }
-    for departure in suppressions.departures() {
-        writer.write(&BackupItem::Departure(departure))?;
+    for item in BackupItem::of_suppressions(&suppressions) {
+        writer.write(&item)?;
     }
     for message in list.messages().map_err(io::Error::other)? {
         let id = message.id.clone();

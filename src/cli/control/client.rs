@@ -15,9 +15,9 @@ use super::{
     socket::with_short_path,
 };
 use crate::waitlist::{
-    Compaction, CorrectOutcome, Delivery, DeliveryResult, DeliveryStart, Email, EntryStream,
-    Erasure, JoinOutcome, Ledger, ListKey, Message, MessageId, OwnerList, Selection, StoreError,
-    StoreFuture, SuppressionItem, Suppressions, WaitlistEntry, flatten_blocks,
+    BackupItem, Compaction, CorrectOutcome, Delivery, DeliveryResult, DeliveryStart, Email,
+    EntryStream, Erasure, JoinOutcome, Ledger, ListKey, Message, MessageId, OwnerList, Selection,
+    StoreError, StoreFuture, Suppressions, WaitlistEntry, flatten_blocks,
 };
 
 /// Timeout for each read and write. Longer than the store's own timeouts.
@@ -162,9 +162,12 @@ impl OwnerList for ControlClient {
     fn suppressions(&self) -> StoreFuture<'_, Suppressions> {
         Box::pin(async move {
             let mut suppressions = Suppressions::new(self.key().await?);
-            let items = self.call_for_many::<SuppressionItem>(Call::Suppressions);
-            for item in items.await? {
-                suppressions.add(item);
+            for item in self.call_for_many(Call::Suppressions).await? {
+                match item {
+                    BackupItem::Suppressed(hash) => suppressions.suppress(hash),
+                    BackupItem::Departure(departure) => suppressions.add_departure(departure),
+                    _ => return Err(StoreError::OtherVersion),
+                }
             }
             Ok(suppressions)
         })

@@ -22,7 +22,7 @@ use super::{
     protocol::{Call, PROTOCOL_VERSION, Reply, Request},
     socket::{self, SocketFile},
 };
-use crate::waitlist::{CALL_MAX, StoreError, Waitlist};
+use crate::waitlist::{BackupItem, CALL_MAX, StoreError, Waitlist};
 
 /// Maximum size of a request, in bytes: several times the size of [`CALL_MAX`] of the longest entries.
 const REQUEST_MAX_BYTES: u64 = 1 << 20;
@@ -129,7 +129,8 @@ async fn handle(
             drop(list);
             return respond_on_thread(stream, permit, move |stream| {
                 let suppressions = suppressions.as_ref().map_err(StoreError::clone);
-                let items = suppressions.map(|it| (it.len() as u64, it.items().map(Ok)));
+                let items = suppressions
+                    .map(|it| (it.len() as u64, BackupItem::of_suppressions(it).map(Ok)));
                 send_many(stream, items)
             });
         }

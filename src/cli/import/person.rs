@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     cli::{address::without_name, time::time_problem},
-    waitlist::{Email, InvalidEmail, Source, WaitlistEntry},
+    waitlist::{Email, InvalidEmail, WaitlistEntry},
 };
 
 /// A person as a row describes them.
@@ -70,7 +70,7 @@ pub(super) fn read(cells: &[String], plan: &Plan, now: SystemTime) -> Result<Per
     let joined_at = time(cells, plan, Field::JoinedAt)?;
     let mut entry = WaitlistEntry::new(email.clone(), joined_at.unwrap_or(now));
     let source = cell(cells, plan, Field::Source)?;
-    entry.source = Source::parse(source).ok();
+    entry.source = source.parse().ok();
     entry.confirmed_at = time(cells, plan, Field::ConfirmedAt)?;
     entry.asked_at = time(cells, plan, Field::AskedAt)?;
     Ok(Person {

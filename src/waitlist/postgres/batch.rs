@@ -71,11 +71,8 @@ pub(super) struct Batch {
 
 /// A sign-up: the first entry with its address.
 struct PendingSignUp {
-    key: String,
-    entry: WaitlistEntry,
-    id: Uuid,
-    /// Whether it comes from an import, and no visitor signs up with the same address.
-    is_imported: bool,
+    /// It is imported unless a visitor signs up with the same address.
+    new: NewEntry,
     /// The clients that wait for the outcome. The first one adds the entry.
     replies: Vec<ReplySender<JoinOutcome>>,
     /// The epoch of the first attempt that may have added the entry.
@@ -89,23 +86,16 @@ struct PendingSignUp {
 impl PendingSignUp {
     fn new(key: String, entry: WaitlistEntry) -> Self {
         Self {
-            key,
-            entry,
-            id: Uuid::now_v7(),
-            is_imported: true,
+            new: NewEntry {
+                key,
+                entry,
+                id: Uuid::now_v7(),
+                is_imported: true,
+            },
             replies: Vec::new(),
             uncertain_since: None,
             failures: 0,
             outcome: Err(StoreError::Stopped),
-        }
-    }
-
-    fn as_new_entry(&self) -> NewEntry<'_> {
-        NewEntry {
-            key: self.key.as_bytes(),
-            entry: &self.entry,
-            id: self.id,
-            is_imported: self.is_imported,
         }
     }
 
@@ -142,7 +132,7 @@ impl Batch {
                     let sign_up = sign_ups
                         .entry(key.clone())
                         .or_insert_with(|| PendingSignUp::new(key, entry));
-                    sign_up.is_imported &= is_imported;
+                    sign_up.new.is_imported &= is_imported;
                     sign_up.replies.push(reply);
                 }
             }
@@ -173,7 +163,7 @@ impl Batch {
             // Sending fails if the client has gone.
             let _ = reply.send(Err(error.clone()));
         }
-        let imported = self.sign_ups.iter_mut().filter(|it| it.is_imported);
+        let imported = self.sign_ups.iter_mut().filter(|it| it.new.is_imported);
         for reply in imported.flat_map(|it| it.replies.drain(..)) {
             let _ = reply.send(Err(error.clone()));
         }
@@ -236,7 +226,7 @@ impl Batch {
         let (to_join, newly_uncertain) = self.mark_uncertain(writer.epoch, range.clone());
         let mut joined = JoinedEntries::default();
         if !to_join.is_empty() {
-            let entries = to_join.iter().map(|at| self.sign_ups[*at].as_new_entry());
+            let entries = to_join.iter().map(|at| &self.sign_ups[*at].new);
             let entries: Vec<_> = entries.collect();
             joined = match writer.join(&entries).await {
                 Ok(joined) => joined,
@@ -251,8 +241,8 @@ impl Batch {
             };
         }
         let others = self.sign_ups[range.clone()].iter();
-        let others = others.filter(|it| !joined.new.contains(&it.id));
-        let others: Vec<_> = others.map(|it| it.key.as_bytes()).collect();
+        let others = others.filter(|it| !joined.new.contains(&it.new.id));
+        let others: Vec<_> = others.map(|it| it.new.key.as_bytes()).collect();
         let listed = match others.is_empty() {
             true => HashMap::new(),
             // The insertion waited for every earlier attempt with these keys, so this result is final.
@@ -260,10 +250,10 @@ impl Batch {
         };
         for at in range {
             let sign_up = &mut self.sign_ups[at];
-            let key = sign_up.key.as_bytes();
+            let (key, id) = (sign_up.new.key.as_bytes(), sign_up.new.id);
             sign_up.outcome = match listed.get(key) {
-                _ if joined.new.contains(&sign_up.id) => Ok(JoinOutcome::New),
-                Some(found) if found.id == sign_up.id => Ok(JoinOutcome::New),
+                _ if joined.new.contains(&id) => Ok(JoinOutcome::New),
+                Some(found) if found.id == id => Ok(JoinOutcome::New),
                 Some(_) => Ok(JoinOutcome::AlreadyListed),
                 None if joined.suppressed.contains(key) => Ok(JoinOutcome::Suppressed),
                 // The result is unknown. The visitor can sign up again.

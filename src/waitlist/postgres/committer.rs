@@ -194,7 +194,7 @@ impl PostgresCommitter {
         self.state.begin_outage(failure);
         let outage = self.state.outage.borrow();
         if is_lasting && let Some(outage) = outage.as_ref() {
-            batch.fail_all_but_visitors(&outage.error());
+            batch.fail_all_but_visitors(&outage.error);
         }
     }
 }
@@ -226,7 +226,7 @@ pub(super) async fn poll_count(
     connector: Arc<Connector>,
     mut connection: Option<Connection>,
     state: Arc<State>,
-    committer: Queue<Request>,
+    committer: Arc<Queue<Request>>,
 ) {
     let mut ticks = interval(COUNT_INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     sync::{
-        Arc, OnceLock,
+        Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
@@ -18,7 +18,6 @@ use tokio_postgres::{Client, Error, Row, Statement, types::ToSql};
 
 use super::{
     error::{Failure, FailureKind},
-    sql::Schema,
     timeouts::RESPONSE_TIMEOUT,
 };
 
@@ -27,6 +26,7 @@ pub(super) type Param = Box<dyn ToSql + Sync + Send>;
 
 /// A connection and its prepared statements.
 pub(super) struct Connection {
+    /// Used directly only for statements with another time limit.
     pub(super) client: Client,
     /// The task that exchanges the messages. It runs until the database has responded to the last statement.
     pub(super) driver: AbortHandle,
@@ -34,7 +34,6 @@ pub(super) struct Connection {
     /// Whether a commit became visible before the standby had it, because the wait was cancelled or terminated.
     pub(super) skipped_standby: Arc<AtomicBool>,
     pub(super) has_failed: bool,
-    pub(super) schema: Arc<OnceLock<Schema>>,
     /// The position of the host in the URL.
     pub(super) host: usize,
     pub(super) first_host: Arc<FirstHost>,
@@ -82,8 +81,7 @@ impl Connection {
         if let Some(prepared) = self.prepared.get(statement) {
             return Ok(prepared.clone());
         }
-        let text = self.qualify(statement);
-        let done = timeout(RESPONSE_TIMEOUT, self.client.prepare(&text)).await;
+        let done = timeout(RESPONSE_TIMEOUT, self.client.prepare(statement)).await;
         let prepared = self.outcome(RESPONSE_TIMEOUT, done)?;
         self.prepared.insert(statement, prepared.clone());
         Ok(prepared)
@@ -126,15 +124,9 @@ impl Connection {
         self.outcome(limit, done).map(drop)
     }
 
-    /// Marks the connection as unusable.
-    pub(super) fn mark_failed(&mut self) {
-        self.has_failed = true;
-    }
-
     /// Runs statements without parameters, in one transaction unless they say otherwise.
     pub(super) async fn execute(&mut self, statements: &str) -> Result<(), Failure> {
-        let statements = self.qualify(statements);
-        let done = timeout(RESPONSE_TIMEOUT, self.client.batch_execute(&statements)).await;
+        let done = timeout(RESPONSE_TIMEOUT, self.client.batch_execute(statements)).await;
         self.outcome(RESPONSE_TIMEOUT, done)
     }
 
@@ -147,11 +139,10 @@ impl Connection {
         params: &[&(dyn ToSql + Sync)],
     ) -> Result<Row, Failure> {
         let prepared = self.prepare(statement).await?;
-        let begin = self.qualify(begin);
         let transaction = async {
             // Each is sent when it is polled for the first time. After an error, COMMIT is a rollback.
             let (begun, rows, committed) = tokio::join!(
-                self.client.batch_execute(&begin),
+                self.client.batch_execute(begin),
                 self.client.query(&prepared, params),
                 self.client.batch_execute("COMMIT"),
             );
@@ -164,22 +155,9 @@ impl Connection {
         row.ok_or_else(Failure::no_row)
     }
 
-    /// Returns the client, for statements with another time limit or none.
-    pub(super) fn client(&mut self) -> &mut Client {
-        &mut self.client
-    }
-
     /// Closes the connection at once, and discards the rest of the response.
     pub(super) fn close(self) {
         self.driver.abort();
-    }
-
-    /// Inserts the schema of the list into a statement.
-    pub(super) fn qualify(&self, statement: &str) -> String {
-        match self.schema.get() {
-            Some(schema) => schema.qualify(statement),
-            None => statement.to_owned(),
-        }
     }
 
     /// Converts the result of a statement with this time limit, and notes whether the connection has failed.

@@ -23,7 +23,7 @@ use uuid::Uuid;
 use super::{
     connection::{Connection, FirstHost},
     error::{Failure, FailureKind},
-    sql::{self, Schema},
+    sql,
     tls::TlsError,
     url::{DatabaseUrl, display_host},
 };
@@ -36,7 +36,8 @@ const CONNECTIONS_PER_HOST_MAX: usize = 4;
 /// Opens connections to one of the hosts of a URL.
 pub(super) struct Connector {
     tls: MakeRustlsConnect,
-    schema: Arc<OnceLock<Schema>>,
+    /// The schema of the list, once it is known.
+    schema: Arc<OnceLock<String>>,
     hosts: Vec<Host>,
     first_host: Arc<FirstHost>,
 }
@@ -69,7 +70,7 @@ impl Connector {
     ///
     /// # Errors
     /// [`TlsError`] if the TLS options cannot be used.
-    pub(super) fn new(url: &DatabaseUrl, schema: Arc<OnceLock<Schema>>) -> Result<Self, TlsError> {
+    pub(super) fn new(url: &DatabaseUrl, schema: Arc<OnceLock<String>>) -> Result<Self, TlsError> {
         let is_ordered = |it: &Config| it.get_load_balance_hosts() == LoadBalanceHosts::Disable;
         let first = match url.hosts.iter().any(is_ordered) {
             true => 0,
@@ -168,13 +169,15 @@ impl Connector {
                 drop(permit);
             });
             client.batch_execute(&sql::session()).await?;
+            if let Some(schema) = schema.get() {
+                client.batch_execute(&sql::use_schema(schema)).await?;
+            }
             Ok(Connection {
                 client,
                 driver: driver.abort_handle(),
                 prepared: HashMap::new(),
                 skipped_standby,
                 has_failed: false,
-                schema,
                 host: at,
                 first_host,
             })

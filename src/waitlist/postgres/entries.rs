@@ -1,17 +1,9 @@
 //! Reads a snapshot of the list, also while it is written to, and the suppressions.
 
-use std::{
-    pin::pin,
-    sync::Arc,
-    time::{Duration, UNIX_EPOCH},
-};
+use std::{pin::pin, sync::Arc};
 
 use futures_util::StreamExt;
-use tokio::{
-    runtime::Handle,
-    sync::{mpsc, oneshot},
-    time::timeout,
-};
+use tokio::{runtime::Handle, sync::mpsc, time::timeout};
 use tokio_postgres::{IsolationLevel, types::ToSql};
 
 use super::{
@@ -34,10 +26,8 @@ const BLOCK_ENTRIES: usize = 512;
 /// Maximum number of blocks that wait for the caller.
 const QUEUED_BLOCKS_MAX: usize = 4;
 
-/// The latest time that is stored: 9999-12-31T23:59:59.999Z.
-const LAST_TIME_SINCE_EPOCH: Duration = Duration::from_millis(253_402_300_799_999);
-
-type Block = Result<Vec<WaitlistEntry>, StoreError>;
+/// The number of selected entries, and some of them.
+type Block = Result<(u64, Vec<WaitlistEntry>), StoreError>;
 
 /// Returns the selected entries, and their number at the same moment. It blocks, so do not call it from a task.
 ///
@@ -48,30 +38,29 @@ pub(super) fn entries(
     connector: Arc<Connector>,
     selection: Selection,
 ) -> Result<EntryStream, StoreError> {
-    let (count_sender, count_receiver) = oneshot::channel();
     let (block_sender, mut blocks) = mpsc::channel(QUEUED_BLOCKS_MAX);
-    let mut reader = Reader {
+    let reader = Reader {
         connector,
         selection,
-        count_sender: Some(count_sender),
         block_sender,
     };
     runtime.spawn(store_task(async move {
         if let Err(error) = reader.read().await {
-            reader.fail(error).await;
+            // Sending fails if the caller has dropped the stream.
+            let _ = reader.block_sender.send(Err(error)).await;
         }
     }));
-    let count = count_receiver
-        .blocking_recv()
-        .map_err(|_| StoreError::Stopped)??;
-    let mut is_over = false;
-    let blocks = std::iter::from_fn(move || {
-        // The last block is not full. If the channel closes before it, the reader ended before the list did.
-        let next = || blocks.blocking_recv().unwrap_or(Err(StoreError::Stopped));
-        let block = (!is_over).then(next)?;
+    // If the channel closes before the last block, the reader ended before the list did.
+    let mut receive = move || blocks.blocking_recv().unwrap_or(Err(StoreError::Stopped));
+    let (count, first) = receive()?;
+    // The last block is not full.
+    let mut is_over = first.len() < BLOCK_ENTRIES;
+    let others = std::iter::from_fn(move || {
+        let block = (!is_over).then(|| receive().map(|(_, entries)| entries))?;
         is_over = !matches!(&block, Ok(entries) if entries.len() == BLOCK_ENTRIES);
         Some(block)
     });
+    let blocks = std::iter::once(Ok(first)).chain(others);
     Ok(EntryStream::new(count, flatten_blocks(blocks)))
 }
 
@@ -79,13 +68,11 @@ pub(super) fn entries(
 struct Reader {
     connector: Arc<Connector>,
     selection: Selection,
-    /// Carries the count, or an error in its place. `None` once it is sent.
-    count_sender: Option<oneshot::Sender<Result<u64, StoreError>>>,
     block_sender: mpsc::Sender<Block>,
 }
 
 impl Reader {
-    async fn read(&mut self) -> Result<(), StoreError> {
+    async fn read(&self) -> Result<(), StoreError> {
         let mut connection = self.connector.connect().await?;
         let read = self.read_with(&mut connection).await;
         // The connection may have unread rows.
@@ -93,38 +80,48 @@ impl Reader {
         read
     }
 
-    async fn read_with(&mut self, connection: &mut Connection) -> Result<(), StoreError> {
-        let Selection {
-            since,
-            until,
-            addresses,
-            source,
-            confirmed,
-            newest_first,
-        } = &self.selection;
-        let since = since.unwrap_or(UNIX_EPOCH).max(UNIX_EPOCH);
-        let until = until.unwrap_or(UNIX_EPOCH + LAST_TIME_SINCE_EPOCH);
-        let filter = filter_bytes(addresses);
-        let source = source.as_ref().map(Source::as_str);
-        let parameters: [&(dyn ToSql + Sync); 5] = [&since, &until, &filter, &source, confirmed];
-        let total_count = connection.qualify(TOTAL_COUNT);
-        let selected_count = connection.qualify(&selected_count(addresses));
-        let statement = connection.qualify(&entries_statement(addresses, *newest_first));
+    async fn read_with(&self, connection: &mut Connection) -> Result<(), StoreError> {
+        let selection = &self.selection;
+        let (key, domain) = match &selection.addresses {
+            AddressFilter::Any => (None, None),
+            AddressFilter::Address(email) => (Some(email.key().into_bytes()), None),
+            AddressFilter::Domain(domain) => (None, Some(format!("@{}", domain.as_str()).into())),
+        };
+        let domain: Option<Vec<u8>> = domain;
+        let source = selection.source.as_ref().map(Source::as_str);
+        let parameters: [&(dyn ToSql + Sync); 6] = [
+            &selection.since,
+            &selection.until,
+            &key,
+            &domain,
+            &source,
+            &selection.confirmed,
+        ];
         let begin = async {
-            let client = connection.client();
+            let client = &mut connection.client;
             client.batch_execute(sql::NO_STATEMENT_TIMEOUT).await?;
             let transaction = client.build_transaction();
             let transaction = transaction.isolation_level(IsolationLevel::RepeatableRead);
             let transaction = transaction.read_only(true).start().await?;
             // The first statement of the transaction takes the snapshot.
-            let count = transaction.query_typed_one(&total_count, &[]).await?;
+            let count = transaction.query_typed_one(TOTAL_COUNT, &[]).await?;
             Ok::<_, StoreError>((transaction, count.try_get(0)?))
         };
         let (transaction, mut count) = timeout(BEGIN_TIMEOUT, begin).await??;
-        if !self.selection.is_everything() {
-            let selected = transaction.query_one(&selected_count, &parameters);
+        if !selection.is_everything() {
+            let statement = format!("SELECT count(*) FROM waitlist_entries WHERE {SELECTED}");
+            let selected = transaction.query_one(&statement, &parameters);
             count = timeout(WHOLE_LIST_TIMEOUT, selected).await??.try_get(0)?;
         }
+        let order = if selection.newest_first {
+            "DESC"
+        } else {
+            "ASC"
+        };
+        let statement = format!(
+            "SELECT email, joined_at, source, asked_at, confirmed_at FROM waitlist_entries
+            WHERE {SELECTED} ORDER BY joined_at {order}, id {order}"
+        );
         let rows = transaction.query_raw(&statement, parameters);
         let mut rows = pin!(timeout(WHOLE_LIST_TIMEOUT, rows).await??);
         let mut block = Vec::with_capacity(BLOCK_ENTRIES);
@@ -137,75 +134,26 @@ impl Reader {
         self.send_block(count, block).await
     }
 
-    /// Sends an error to the caller.
-    async fn fail(&mut self, error: StoreError) {
-        // Sending fails if the caller has dropped the stream.
-        match self.count_sender.take() {
-            Some(count_sender) => drop(count_sender.send(Err(error))),
-            None => drop(self.block_sender.send(Err(error)).await),
-        }
-    }
-
-    /// Sends a block, and the count before the first block. Fails if the caller has dropped the stream.
-    async fn send_block(
-        &mut self,
-        count: i64,
-        block: Vec<WaitlistEntry>,
-    ) -> Result<(), StoreError> {
-        if let Some(count_sender) = self.count_sender.take() {
-            let sent = count_sender.send(Ok(u64::try_from(count).unwrap_or(0)));
-            sent.map_err(|_| StoreError::Stopped)?;
-        }
-        let sent = timeout(CALLER_TIMEOUT, self.block_sender.send(Ok(block))).await;
+    /// Sends a block. Fails if the caller has dropped the stream.
+    async fn send_block(&self, count: i64, block: Vec<WaitlistEntry>) -> Result<(), StoreError> {
+        let block = Ok((u64::try_from(count).unwrap_or(0), block));
+        let sent = timeout(CALLER_TIMEOUT, self.block_sender.send(block)).await;
         let sent = sent.map_err(|_| StoreError::CallerTimedOut)?;
         sent.map_err(|_| StoreError::Stopped)
     }
 }
 
 /// Returns the number of entries. This statement also takes the snapshot from which the list is read.
-const TOTAL_COUNT: &str = "SELECT coalesce(sum(entries), 0)::bigint FROM {schema}.waitlist_count";
+const TOTAL_COUNT: &str = "SELECT coalesce(sum(entries), 0)::bigint FROM waitlist_count";
 
-/// Returns a statement that counts the selected entries, see [`entries_statement`].
-fn selected_count(filter: &AddressFilter) -> String {
-    let condition = condition(filter);
-    format!("SELECT count(*) FROM {{schema}}.waitlist_entries WHERE {condition}")
-}
-
-/// Returns a statement that reads the selected entries, in order: since $1, before $2, with addresses that match $3,
-/// with source $4 unless it is NULL, and confirmed or not as $5 says unless it is NULL.
-fn entries_statement(filter: &AddressFilter, newest_first: bool) -> String {
-    let condition = condition(filter);
-    let order = if newest_first { "DESC" } else { "ASC" };
-    format!(
-        "SELECT email, joined_at, source, asked_at, confirmed_at FROM {{schema}}.waitlist_entries
-        WHERE {condition}
-        ORDER BY joined_at {order}, id {order}"
-    )
-}
-
-fn condition(filter: &AddressFilter) -> String {
-    let matches = match filter {
-        AddressFilter::Any => "octet_length($3::bytea) = 0",
-        AddressFilter::Address(_) => "key = $3::bytea",
-        AddressFilter::Domain(_) => {
-            "substring(key FROM octet_length(key) - octet_length($3::bytea) + 1) = $3::bytea"
-        }
-    };
-    format!(
-        "joined_at >= $1 AND joined_at < $2 AND {matches}
-        AND ($4::text IS NULL OR source = $4::text)
-        AND ($5::boolean IS NULL OR $5::boolean = (confirmed_at IS NOT NULL))"
-    )
-}
-
-/// Returns the bytes for $3 of [`entries_statement`]: the key, or its end.
-fn filter_bytes(filter: &AddressFilter) -> Vec<u8> {
-    match filter {
-        AddressFilter::Any => Vec::new(),
-        AddressFilter::Address(email) => email.key().into_bytes(),
-        AddressFilter::Domain(domain) => format!("@{}", domain.as_str()).into_bytes(),
-    }
-}
+/// Selects entries since $1, before $2, with the key $3, whose keys end in $4, with the source $5, and confirmed or not as
+/// $6 says. A parameter that is NULL selects all.
+const SELECTED: &str = "($1::timestamptz IS NULL OR joined_at >= $1::timestamptz)
+    AND ($2::timestamptz IS NULL OR joined_at < $2::timestamptz)
+    AND ($3::bytea IS NULL OR key = $3::bytea)
+    AND ($4::bytea IS NULL OR substring(key FROM octet_length(key) - octet_length($4::bytea) + 1) = $4::bytea)
+    AND ($5::text IS NULL OR source = $5::text)
+    AND ($6::boolean IS NULL OR $6::boolean = (confirmed_at IS NOT NULL))";
 
 /// Reads all suppressions.
 pub(super) async fn suppressions(connector: &Connector) -> Result<Suppressions, StoreError> {

@@ -56,11 +56,6 @@ impl FailureKind {
         )
     }
 
-    /// Returns whether the failure is a response of the database.
-    pub(super) fn is_database_response(self) -> bool {
-        self >= Self::Cancelled
-    }
-
     /// Returns whether a statement took too long. Fewer rows at a time may help, or another slot: its row may be locked.
     pub(super) fn is_slow(self) -> bool {
         matches!(self, Self::NoResponse | Self::Cancelled)
@@ -152,8 +147,7 @@ impl From<&Error> for Failure {
 impl From<Failure> for StoreError {
     fn from(Failure { kind, reason }: Failure) -> Self {
         match kind {
-            FailureKind::NoResponse => Self::TimedOut,
-            FailureKind::Disconnected => Self::Unreachable,
+            FailureKind::NoResponse | FailureKind::Disconnected => Self::Unreachable,
             _ => Self::Database(reason.into()),
         }
     }

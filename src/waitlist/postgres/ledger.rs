@@ -86,21 +86,16 @@ impl Ledger for PostgresWaitlist {
             let (id, known) = (message.as_str(), i64::from(known));
             let recipients = deliveries.iter().map(|it| it.recipient.as_bytes());
             let recipients: Vec<_> = recipients.collect();
-            let StatusColumns {
-                states,
-                times,
-                codes,
-                replies,
-            } = &StatusColumns::new(deliveries.iter().map(|it| &it.status));
+            let columns = StatusColumns::new(deliveries.iter().map(|it| &it.status));
             let addition = Uuid::now_v7();
             let params: [&(dyn ToSql + Sync); 8] = [
                 &id,
                 &known,
                 &recipients,
-                states,
-                times,
-                codes,
-                replies,
+                &columns.states,
+                &columns.times,
+                &columns.codes,
+                &columns.replies,
                 &addition,
             ];
             let rows = self.writes.query(ledger_sql::ADD_DELIVERIES, &params);
@@ -145,14 +140,16 @@ impl Ledger for PostgresWaitlist {
             let id = message.as_str();
             let numbers: Vec<_> = results.iter().map(|it| i64::from(it.number)).collect();
             let attempts: Vec<_> = results.iter().map(|it| i64::from(it.attempt)).collect();
-            let StatusColumns {
-                states,
-                times,
-                codes,
-                replies,
-            } = &StatusColumns::new(results.iter().map(|it| &it.status));
-            let params: [&(dyn ToSql + Sync); 7] =
-                [&id, &numbers, &attempts, states, times, codes, replies];
+            let columns = StatusColumns::new(results.iter().map(|it| &it.status));
+            let params: [&(dyn ToSql + Sync); 7] = [
+                &id,
+                &numbers,
+                &attempts,
+                &columns.states,
+                &columns.times,
+                &columns.codes,
+                &columns.replies,
+            ];
             let rows = self
                 .writes
                 .query(ledger_sql::FINISH_DELIVERIES, &params)

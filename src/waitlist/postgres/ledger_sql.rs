@@ -3,11 +3,11 @@
 
 /// Returns the messages, the oldest first.
 pub(super) const READ_MESSAGES: &str = "
-    SELECT id, begun_at, subject, text_digest FROM {schema}.waitlist_messages ORDER BY begun_at, id";
+    SELECT id, begun_at, subject, text_digest FROM waitlist_messages ORDER BY begun_at, id";
 
 /// Adds a message. If there is one with this id, it stays as it is.
 pub(super) const ADD_MESSAGE: &str = "
-    INSERT INTO {schema}.waitlist_messages AS known (id, begun_at, subject, text_digest) VALUES ($1, $2, $3, $4)
+    INSERT INTO waitlist_messages AS known (id, begun_at, subject, text_digest) VALUES ($1, $2, $3, $4)
     ON CONFLICT (id) DO UPDATE SET subject = known.subject";
 
 /// Returns the deliveries of message $1 with numbers from $2 and below $3, in the order of their numbers.
@@ -15,7 +15,7 @@ pub(super) const READ_DELIVERIES: &str = "
     SELECT recipient,
         CASE WHEN state = 'sending' AND leased_until < now() THEN 'unknown' ELSE state END,
         since, attempts, code, reply
-    FROM {schema}.waitlist_deliveries
+    FROM waitlist_deliveries
     WHERE message = $1 AND number >= $2 AND number < $3
     ORDER BY number";
 
@@ -25,18 +25,18 @@ pub(super) const READ_DELIVERIES: &str = "
 /// committed yet, it waits for that, and the primary key rejects it (23505).
 pub(super) const ADD_DELIVERIES: &str = "
     WITH known AS (
-        UPDATE {schema}.waitlist_deliveries SET added_by = added_by
+        UPDATE waitlist_deliveries SET added_by = added_by
         WHERE message = $1::text AND added_by = $8::uuid
             AND number >= $2::bigint AND number < $2::bigint + cardinality($3::bytea[])
         RETURNING number
     ), added AS (
-        INSERT INTO {schema}.waitlist_deliveries
+        INSERT INTO waitlist_deliveries
             (message, number, recipient, state, since, code, reply, added_by, attempts)
         SELECT $1::text, $2::bigint + new.at - 1, new.recipient, new.state, new.since, new.code, new.reply, $8::uuid, 0
         FROM unnest($3::bytea[], $4::text[], $5::timestamptz[], $6::bigint[], $7::text[])
             WITH ORDINALITY AS new (recipient, state, since, code, reply, at)
-        WHERE EXISTS (SELECT 1 FROM {schema}.waitlist_messages WHERE id = $1::text)
-            AND $2::bigint = (SELECT count(*) FROM {schema}.waitlist_deliveries WHERE message = $1::text)
+        WHERE EXISTS (SELECT 1 FROM waitlist_messages WHERE id = $1::text)
+            AND $2::bigint = (SELECT count(*) FROM waitlist_deliveries WHERE message = $1::text)
         RETURNING number
     )
     SELECT number FROM known UNION ALL SELECT number FROM added";
@@ -48,7 +48,7 @@ pub(super) const BEGIN_DELIVERIES: &str = "
     WITH free AS (
         SELECT delivery.number
         FROM unnest($2::bigint[], $3::text[], $4::bigint[]) AS sought (number, state, attempts)
-        JOIN {schema}.waitlist_deliveries AS delivery
+        JOIN waitlist_deliveries AS delivery
             ON delivery.message = $1::text AND delivery.number = sought.number
         WHERE CASE
             WHEN delivery.state <> 'sending'
@@ -59,7 +59,7 @@ pub(super) const BEGIN_DELIVERIES: &str = "
         ORDER BY delivery.number
         FOR UPDATE OF delivery
     )
-    UPDATE {schema}.waitlist_deliveries AS delivery SET
+    UPDATE waitlist_deliveries AS delivery SET
         state = 'sending', since = NULL, code = NULL, reply = NULL,
         attempts = attempts + CASE WHEN begun_by = $6::uuid THEN 0 ELSE 1 END,
         begun_by = $6::uuid,
@@ -72,7 +72,7 @@ pub(super) const BEGIN_DELIVERIES: &str = "
 /// server, $6 and $7. Returns their numbers. $3 are the numbers of the attempts. Late: they were begun again, or have
 /// another result. Twice: it does the same.
 pub(super) const FINISH_DELIVERIES: &str = "
-    UPDATE {schema}.waitlist_deliveries AS delivery SET
+    UPDATE waitlist_deliveries AS delivery SET
         state = result.state, since = result.since, code = result.code, reply = result.reply
     FROM unnest($2::bigint[], $3::bigint[], $4::text[], $5::timestamptz[], $6::bigint[], $7::text[])
         AS result (number, attempt, state, since, code, reply)

@@ -69,7 +69,7 @@ pub use url::{DatabaseUrl, InvalidDatabaseUrl};
 /// A list in a database.
 #[derive(Debug)]
 pub struct PostgresWaitlist {
-    queue: Queue<Request>,
+    queue: Arc<Queue<Request>>,
     reader_connector: Arc<Connector>,
     state: Arc<State>,
     runtime: Handle,
@@ -124,16 +124,20 @@ impl PostgresWaitlist {
                 let _ = sender.send(opened);
             });
         }
-        let opened = receiver.recv().unwrap_or(Err(OpenProblem::Internal));
+        let opened = receiver.recv().unwrap_or_else(|_| {
+            let reason = "an internal error while opening the list";
+            Err(OpenProblem::Unavailable(reason.to_owned()))
+        });
         let (warning, connection) = opened.map_err(open_error)?;
         let (queue, requests) = Queue::new();
+        let queue = Arc::new(queue);
         let committer = PostgresCommitter::new(writer_connector, Arc::clone(&state));
         let committer = store_task(committer.run(requests));
         let count_poller = store_task(committer::poll_count(
             Arc::clone(&reader_connector),
             Some(connection),
             Arc::clone(&state),
-            queue.clone(),
+            Arc::clone(&queue),
         ));
         Ok(Self {
             queue,
@@ -163,7 +167,7 @@ impl PostgresWaitlist {
         let outage = self.state.outage.borrow();
         let lasting = outage.as_ref();
         let lasting = lasting.filter(|outage| outage.since.elapsed() > REPLY_TIMEOUT);
-        lasting.map(Outage::error)
+        lasting.map(|outage| outage.error.clone())
     }
 
     /// Begins a call with this number of items, and waits for its end. Fails at once in a lasting outage.
@@ -181,7 +185,7 @@ impl PostgresWaitlist {
                 let outage = self.state.outage.borrow();
                 match (error, outage.as_ref()) {
                     // The outage is the cause of the timeout.
-                    (StoreError::TimedOut, Some(outage)) => outage.error(),
+                    (StoreError::TimedOut, Some(outage)) => outage.error.clone(),
                     (error, _) => error,
                 }
             })
@@ -294,16 +298,12 @@ impl Waitlist for PostgresWaitlist {
 
     fn ready(&self) -> StoreFuture<'_, ()> {
         if let Some(outage) = self.state.outage.borrow().as_ref() {
-            return Box::pin(ready(Err(outage.error())));
+            return Box::pin(ready(Err(outage.error.clone())));
         }
         self.call(0, || self.queue.request(READY_TIMEOUT, Request::Ready))
     }
 
     /// While the database responds, the count is at most a quarter of a second old.
-    fn count(&self) -> u64 {
-        *self.state.count.borrow()
-    }
-
     fn watch_count(&self) -> watch::Receiver<u64> {
         self.state.count.subscribe()
     }

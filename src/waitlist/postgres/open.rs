@@ -3,7 +3,11 @@
 use std::sync::{Arc, OnceLock};
 
 use tokio::{runtime::Handle, time::timeout};
-use tokio_postgres::{Client, Error, error::SqlState, types::Type};
+use tokio_postgres::{
+    Client, Error,
+    error::SqlState,
+    types::{ToSql, Type},
+};
 
 use super::{
     super::suppression::ListKey,
@@ -12,8 +16,8 @@ use super::{
     connector::Connector,
     error::FailureKind,
     open_error::{OpenProblem, PostgresOpenError},
-    schema,
-    sql::{self, Schema},
+    rows::column,
+    schema, sql,
     state::State,
     timeouts::{BEGIN_TIMEOUT, RESPONSE_TIMEOUT, WHOLE_LIST_TIMEOUT},
     url::DatabaseUrl,
@@ -27,78 +31,59 @@ const COMPARISON_ROUNDS: usize = 3;
 /// Returns the connection, and a warning for the owner if a setting puts the list at risk.
 pub(super) async fn open(
     connector: &Connector,
-    schema: &OnceLock<Schema>,
+    schema: &OnceLock<String>,
     state: &State,
     create_missing: bool,
-) -> Result<(Option<String>, Connection), OpenProblem> {
+) -> Result<(Option<&'static str>, Connection), OpenProblem> {
     let mut connection = connector.connect().await?;
     detect_pooler(connector, &mut connection).await?;
-    let settings = timeout(BEGIN_TIMEOUT, settings(connection.client())).await??;
-    if let Some(encoding) = settings.encoding
+    let client = &connection.client;
+    let (encoding, warning) = timeout(BEGIN_TIMEOUT, settings(client)).await??;
+    if let Some(encoding) = encoding
         && !["UTF8", "UTF-8"].contains(&encoding.to_uppercase().as_str())
     {
         return Err(OpenProblem::Encoding(encoding));
     }
-    let found = timeout(BEGIN_TIMEOUT, find(connection.client())).await??;
-    let list_schema = match found {
-        Some((found, Some(schema::FORMAT_VERSION))) => found,
-        Some((_, Some(format))) => return Err(OpenProblem::Format(format)),
+    let (list_schema, format) = timeout(BEGIN_TIMEOUT, find(client)).await??;
+    client.batch_execute(&sql::use_schema(&list_schema)).await?;
+    let _ = schema.set(list_schema);
+    match format {
+        Some(schema::FORMAT_VERSION) => {}
+        Some(format) => return Err(OpenProblem::Format(format)),
         // If its creation was interrupted, a list has no format.
-        _ if !create_missing => return Err(OpenProblem::NoList),
-        _ => {
-            let created = timeout(WHOLE_LIST_TIMEOUT, create(connection.client())).await??;
+        None if !create_missing => return Err(OpenProblem::NoList),
+        None => {
+            let creating = schema::create(client, ListKey::generate());
+            timeout(WHOLE_LIST_TIMEOUT, creating).await??;
             // A new session has the usual statement timeout again.
             connection = connector.connect().await?;
-            created
         }
-    };
-    let _ = schema.set(list_schema);
+    }
     state.refresh_count(&mut connection).await?;
-    Ok((settings.warning, connection))
+    Ok((warning, connection))
 }
 
-/// Creates the list, or completes it. Returns its schema.
-async fn create(client: &Client) -> Result<Schema, OpenProblem> {
-    let key = ListKey::generate().map_err(|error| OpenProblem::Rejected(error.to_string()))?;
-    let schema = match schema::find_all(client).await?.pop() {
-        Some(found) => found,
-        None => schema_for_new_list(client).await?,
-    };
-    let schema = Schema::new(&schema);
-    schema::create(client, &schema, key).await?;
-    Ok(schema)
-}
-
-/// Returns the schema and the format of the list, if there is one.
-async fn find(client: &Client) -> Result<Option<(Schema, Option<i64>)>, OpenProblem> {
-    let mut found = schema::find_all(client).await?;
+/// Returns the schema of the list, or the one in which to create it, and the format of the list, if there is one.
+async fn find(client: &Client) -> Result<(String, Option<i64>), OpenProblem> {
+    let rows = client.query_typed(sql::FIND_SCHEMAS, &[]).await?;
+    let mut found: Vec<String> = column(&rows, 0)?;
     if found.len() > 1 {
         found.sort();
         return Err(OpenProblem::SeveralLists(found));
     }
-    let Some(name) = found.pop() else {
-        return Ok(None);
-    };
-    let schema = Schema::new(&name);
-    let format = schema::read_format(client, &schema).await?;
-    Ok(Some((schema, format)))
+    if let Some(name) = found.pop() {
+        let row = client.query_typed_one(schema::READ_FORMAT, &[]).await?;
+        return Ok((name, row.try_get(0)?));
+    }
+    let row = client.query_typed_one(sql::CURRENT_SCHEMA, &[]).await?;
+    let name: Option<String> = row.try_get(0)?;
+    let reason = "the search_path has no schema that exists";
+    let name = name.ok_or_else(|| OpenProblem::Rejected(reason.to_owned()))?;
+    Ok((name, None))
 }
 
-/// Returns the name of the schema in which to create a list.
-pub(super) async fn schema_for_new_list(client: &Client) -> Result<String, OpenProblem> {
-    let current = schema::current_schema(client).await?;
-    current.ok_or_else(|| {
-        OpenProblem::Rejected("the search_path has no schema that exists".to_owned())
-    })
-}
-
-/// The settings of the database that matter to the list.
-struct Settings {
-    encoding: Option<String>,
-    warning: Option<String>,
-}
-
-async fn settings(client: &Client) -> Result<Settings, Error> {
+/// Returns the encoding of the database, and a warning for the owner if a setting puts the list at risk.
+async fn settings(client: &Client) -> Result<(Option<String>, Option<&'static str>), Error> {
     let row = client.query_typed_one(sql::SETTINGS, &[]).await?;
     let setting = |at| row.try_get::<_, Option<String>>(at);
     let warning = if setting(1)?.as_deref() == Some("off") {
@@ -114,10 +99,7 @@ async fn settings(client: &Client) -> Result<Settings, Error> {
     } else {
         None
     };
-    Ok(Settings {
-        encoding: setting(0)?,
-        warning: warning.map(str::to_owned),
-    })
+    Ok((setting(0)?, warning))
 }
 
 /// Rejects a pooler that gives each transaction another session. The settings of a session would be lost, and instances
@@ -133,7 +115,7 @@ async fn detect_pooler(connector: &Connector, first: &mut Connection) -> Result<
         connected => connected?,
     };
     for _ in 0..COMPARISON_ROUNDS {
-        let compare = keeps_session(first.client(), second.client());
+        let compare = keeps_session(&first.client, &mut second.client);
         match timeout(BEGIN_TIMEOUT, compare).await? {
             // A pooler that gives each statement another session does not support transactions.
             Err(error) if error.code() == Some(&SqlState::PROTOCOL_VIOLATION) => {
@@ -183,24 +165,18 @@ impl PostgresWaitlist {
     /// # Errors
     /// [`PostgresOpenError`], if the database cannot be asked.
     pub fn has_privileges(url: &DatabaseUrl, runtime: &Handle) -> Result<bool, PostgresOpenError> {
-        let asked = runtime.block_on(has_privileges(url));
+        let ask = async {
+            let connector = Connector::new(url, Arc::new(OnceLock::new()))?;
+            let client = &connector.connect().await?.client;
+            let ask = async {
+                let (name, _) = find(client).await?;
+                let params = [(&name as &(dyn ToSql + Sync), Type::TEXT)];
+                let row = client.query_typed_one(HAS_PRIVILEGES, &params).await?;
+                Ok(row.try_get(0)?)
+            };
+            timeout(BEGIN_TIMEOUT, ask).await?
+        };
+        let asked = runtime.block_on(ask);
         asked.map_err(|problem| PostgresOpenError::new(url, problem))
     }
-}
-
-async fn has_privileges(url: &DatabaseUrl) -> Result<bool, OpenProblem> {
-    let connector = Connector::new(url, Arc::new(OnceLock::new()))?;
-    let mut connection = connector.connect().await?;
-    let client = connection.client();
-    let asked = async {
-        let name = match schema::find_all(client).await?.into_iter().next() {
-            Some(name) => name,
-            None => schema_for_new_list(client).await?,
-        };
-        let row = client
-            .query_typed_one(HAS_PRIVILEGES, &[(&name, Type::TEXT)])
-            .await?;
-        Ok(row.try_get(0)?)
-    };
-    timeout(BEGIN_TIMEOUT, asked).await?
 }

@@ -49,9 +49,6 @@ pub(super) enum OpenProblem {
     /// The TLS options of the URL are unusable.
     #[error("cannot be connected to: {0}")]
     Tls(#[from] TlsError),
-    /// The task that opens the list has panicked.
-    #[error("cannot be connected to: an internal error while opening the list")]
-    Internal,
     /// It does not respond.
     #[error(
         "does not respond: {0}; check that the database runs and that this machine can reach it"
@@ -134,8 +131,6 @@ fn rejection_advice(reason: &str) -> &'static str {
         "name the certificate of its authority with sslrootcert=FILE in the URL"
     } else if reason.contains("(3D000)") {
         "create it with `createdb NAME`, or correct its name in the URL"
-    } else if reason.contains("(53100)") {
-        "free space on the disk of the database"
     } else {
         "check the URL and the privileges of this user"
     }

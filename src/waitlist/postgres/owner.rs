@@ -1,6 +1,6 @@
 //! What the owner changes, and people by their links: erasures, corrections, facts, suppressions and the count.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
@@ -29,9 +29,7 @@ pub(super) async fn erase(
     erasure: Erasure,
 ) -> Result<Vec<bool>, StoreError> {
     let keys: Vec<_> = emails.iter().map(Email::key).collect();
-    // The order prevents deadlocks between instances.
-    let sought: BTreeSet<_> = keys.iter().map(String::as_bytes).collect();
-    let sought: Vec<_> = sought.into_iter().collect();
+    let sought: Vec<_> = keys.iter().map(String::as_bytes).collect();
     let rounds = match erasure {
         // A person who stays, or signs up again in between, is not to be erased.
         Erasure::Unconfirmed { .. } => 1,

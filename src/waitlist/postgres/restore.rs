@@ -25,43 +25,39 @@ use super::{
 /// Number of items that are sent before the database must have inserted them.
 const ITEMS_PER_PART: usize = 4096;
 
-const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
-
 /// Returns whether nobody is on the list, has left it, or was sent a message.
 const IS_EMPTY: &str = "
-    SELECT NOT EXISTS (SELECT FROM {schema}.waitlist_entries)
-        AND NOT EXISTS (SELECT FROM {schema}.waitlist_suppressed)
-        AND NOT EXISTS (SELECT FROM {schema}.waitlist_departures)
-        AND NOT EXISTS (SELECT FROM {schema}.waitlist_messages)";
+    SELECT NOT EXISTS (SELECT FROM waitlist_entries)
+        AND NOT EXISTS (SELECT FROM waitlist_suppressed)
+        AND NOT EXISTS (SELECT FROM waitlist_departures)
+        AND NOT EXISTS (SELECT FROM waitlist_messages)";
 
-const SET_KEY: &str = "UPDATE {schema}.waitlist_key SET key = $1";
+const SET_KEY: &str = "UPDATE waitlist_key SET key = $1";
 
-const ADD_SUPPRESSED: &str = "INSERT INTO {schema}.waitlist_suppressed (hash) VALUES ($1)";
+const ADD_SUPPRESSED: &str = "INSERT INTO waitlist_suppressed (hash) VALUES ($1)";
 
 const ADD_DEPARTURE: &str = "
-    INSERT INTO {schema}.waitlist_departures (id, source) VALUES ($1, $2)";
+    INSERT INTO waitlist_departures (id, source) VALUES ($1, $2)";
 
 const ADD_MESSAGE: &str = "
-    INSERT INTO {schema}.waitlist_messages (id, begun_at, subject, text_digest) VALUES ($1, $2, $3, $4)";
+    INSERT INTO waitlist_messages (id, begun_at, subject, text_digest) VALUES ($1, $2, $3, $4)";
 
 const ADD_DELIVERY: &str = "
-    INSERT INTO {schema}.waitlist_deliveries
+    INSERT INTO waitlist_deliveries
         (message, number, recipient, state, since, code, reply, attempts, added_by)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
 
 const ADD_PERSON: &str = "
-    INSERT INTO {schema}.waitlist_entries (key, id, email, joined_at, source, asked_at, confirmed_at)
+    INSERT INTO waitlist_entries (key, id, email, joined_at, source, asked_at, confirmed_at)
     VALUES ($1, $2, $3, $4, $5, $6, $7)";
 
 /// Counts the $1 people, and raises the epochs of all slots like [`ERASE`](sql::ERASE), so that every instance reads the
 /// key again.
 const SET_COUNT: &str = "
-    UPDATE {schema}.waitlist_count SET
-        epoch = (SELECT max(epoch) FROM {schema}.waitlist_count) + 1,
-        entries = CASE WHEN slot = (SELECT min(slot) FROM {schema}.waitlist_count) THEN $1::bigint ELSE 0 END
+    UPDATE waitlist_count SET
+        epoch = (SELECT max(epoch) FROM waitlist_count) + 1,
+        entries = CASE WHEN slot = (SELECT min(slot) FROM waitlist_count) THEN $1::bigint ELSE 0 END
     RETURNING slot";
-
-const COMMIT: &str = "COMMIT";
 
 impl PostgresWaitlist {
     /// Restores a backup into the list, which must be empty. Everything is restored or nothing, whatever interrupts it.
@@ -122,9 +118,9 @@ struct Transaction<'a> {
 
 impl Transaction<'_> {
     async fn begin(&mut self, key: ListKey) -> Result<(), RestoreError> {
-        for statement in [BEGIN, sql::LOCK_SLOTS] {
-            self.run(statement, &[]).await?;
-        }
+        self.run("BEGIN ISOLATION LEVEL READ COMMITTED", &[])
+            .await?;
+        self.run(sql::LOCK_SLOTS, &[]).await?;
         let row = self.connection.query_one(IS_EMPTY, &[]).await?;
         if !get::<bool>(&row, 0)? {
             return Err(RestoreError::NotEmpty);
@@ -187,7 +183,7 @@ impl Transaction<'_> {
     async fn commit(mut self) -> Result<(), RestoreError> {
         let people = self.people;
         self.run(SET_COUNT, &[&people]).await?;
-        let committed = self.run(COMMIT, &[]).await;
+        let committed = self.run("COMMIT", &[]).await;
         committed.map_err(|failure| RestoreError::Uncertain(failure.into()))
     }
 

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, time::SystemTime};
 
-use tokio_postgres::{Error, Row, types::FromSql};
+use tokio_postgres::{Row, types::FromSql};
 use uuid::Uuid;
 
 use super::{
@@ -60,24 +60,22 @@ pub(super) fn column<'a, T: FromSql<'a>>(rows: &'a [Row], index: usize) -> Resul
 }
 
 /// Returns the entry in the first five columns of a row.
-pub(super) fn entry_from_row(row: &Row) -> Result<WaitlistEntry, Error> {
-    let source: Option<&str> = row.try_get(2)?;
+pub(super) fn entry_from_row(row: &Row) -> Result<WaitlistEntry, Failure> {
+    let source: Option<&str> = get(row, 2)?;
     Ok(WaitlistEntry {
-        email: Email::from_stored(row.try_get(0)?),
-        joined_at: row.try_get(1)?,
+        email: Email::from_stored(get(row, 0)?),
+        joined_at: get(row, 1)?,
         source: source.map(Source::from_stored),
-        asked_at: row.try_get(3)?,
-        confirmed_at: row.try_get(4)?,
+        asked_at: get(row, 3)?,
+        confirmed_at: get(row, 4)?,
     })
 }
 
 /// Returns the entries in the rows of [`FIND_LISTED`](super::sql::FIND_LISTED), by their keys.
 pub(super) fn listed_entries(rows: &[Row]) -> Result<HashMap<Vec<u8>, ListedEntry>, Failure> {
     let listed = |row| {
-        let entry = entry_from_row(row)?;
-        let id = row.try_get(6)?;
-        Ok((row.try_get(5)?, ListedEntry { id, entry }))
+        let (id, entry) = (get(row, 6)?, entry_from_row(row)?);
+        Ok((get(row, 5)?, ListedEntry { id, entry }))
     };
-    let listed: Result<_, Error> = rows.iter().map(listed).collect();
-    listed.map_err(|error| Failure::from(&error))
+    rows.iter().map(listed).collect()
 }

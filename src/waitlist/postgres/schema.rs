@@ -10,10 +10,7 @@ use tokio::time::{Instant, sleep};
 use tokio_postgres::{Client, Error, error::SqlState};
 use uuid::Uuid;
 
-use super::{
-    super::suppression::ListKey,
-    sql::{self, Schema},
-};
+use super::{super::suppression::ListKey, sql};
 
 /// Format of the list that this program reads and writes.
 pub(super) const FORMAT_VERSION: i64 = 7;
@@ -24,7 +21,7 @@ const SLOTS: i64 = 64;
 /// The tables.
 const CREATE_TABLES: [&str; 9] = [
     // The format of the list.
-    "CREATE TABLE IF NOT EXISTS {schema}.waitlist_migrations (
+    "CREATE TABLE IF NOT EXISTS waitlist_migrations (
         version bigint PRIMARY KEY,
         applied_at timestamptz NOT NULL DEFAULT now()
     )",
@@ -36,7 +33,7 @@ const CREATE_TABLES: [&str; 9] = [
     // sign-ups of the same millisecond keep their order.
     // source: where the person came from, or NULL.
     // asked_at, confirmed_at: when the person was asked to confirm the address, and has, or NULL.
-    "CREATE TABLE IF NOT EXISTS {schema}.waitlist_entries (
+    "CREATE TABLE IF NOT EXISTS waitlist_entries (
         key bytea PRIMARY KEY,
         email text NOT NULL,
         joined_at timestamptz NOT NULL,
@@ -47,30 +44,30 @@ const CREATE_TABLES: [&str; 9] = [
     )",
     // With ASC, YugabyteDB sorts the index by time instead of distributing it by a hash.
     "CREATE INDEX IF NOT EXISTS waitlist_entries_by_time
-        ON {schema}.waitlist_entries (joined_at ASC, id ASC)",
+        ON waitlist_entries (joined_at ASC, id ASC)",
     // The number of entries is the sum of these rows. With a single row, each instance would wait until the sign-ups of
     // the other instances are on the disk.
-    "CREATE TABLE IF NOT EXISTS {schema}.waitlist_count (
+    "CREATE TABLE IF NOT EXISTS waitlist_count (
         slot bigint PRIMARY KEY,
         entries bigint NOT NULL,
         epoch bigint NOT NULL
     )",
     // The key of the hashes, in a single row. It is created with the list.
-    "CREATE TABLE IF NOT EXISTS {schema}.waitlist_key (
+    "CREATE TABLE IF NOT EXISTS waitlist_key (
         id bigint PRIMARY KEY,
         key bytea NOT NULL
     )",
     // hash: the first 16 bytes of the HMAC-SHA-256 of an address, in the form that all its spellings share.
-    "CREATE TABLE IF NOT EXISTS {schema}.waitlist_suppressed (
+    "CREATE TABLE IF NOT EXISTS waitlist_suppressed (
         hash bytea PRIMARY KEY
     )",
     // Somebody has left. id: a UUID of version 4. source: where the person came from, or NULL.
-    "CREATE TABLE IF NOT EXISTS {schema}.waitlist_departures (
+    "CREATE TABLE IF NOT EXISTS waitlist_departures (
         id uuid PRIMARY KEY,
         source text
     )",
     // The messages to the people on the list. text_digest: the SHA-256 of the text in Markdown, or NULL.
-    "CREATE TABLE IF NOT EXISTS {schema}.waitlist_messages (
+    "CREATE TABLE IF NOT EXISTS waitlist_messages (
         id text PRIMARY KEY,
         begun_at timestamptz NOT NULL,
         subject text NOT NULL,
@@ -81,8 +78,8 @@ const CREATE_TABLES: [&str; 9] = [
     // reply: what the mail server replied. added_by, begun_by: the ids of the requests that have added it, and begun it
     // last. By them, a client recognizes its own changes after it has lost the response. leased_until: when a delivery
     // that has begun becomes unknown.
-    "CREATE TABLE IF NOT EXISTS {schema}.waitlist_deliveries (
-        message text NOT NULL REFERENCES {schema}.waitlist_messages (id),
+    "CREATE TABLE IF NOT EXISTS waitlist_deliveries (
+        message text NOT NULL REFERENCES waitlist_messages (id),
         number bigint NOT NULL,
         recipient bytea NOT NULL,
         state text NOT NULL,
@@ -99,9 +96,9 @@ const CREATE_TABLES: [&str; 9] = [
 
 /// Creates the missing rows of the count, with the epoch of the others. Late or twice: it does nothing.
 pub(super) const CREATE_MISSING_SLOTS: &str = "
-    INSERT INTO {schema}.waitlist_count (slot, entries, epoch)
+    INSERT INTO waitlist_count (slot, entries, epoch)
     SELECT slot, 0, coalesce(
-        (SELECT max(epoch) FROM {schema}.waitlist_count),
+        (SELECT max(epoch) FROM waitlist_count),
         (1000 * extract(epoch FROM now()))::bigint
     )
     FROM generate_series(0, 63) AS slot
@@ -109,10 +106,10 @@ pub(super) const CREATE_MISSING_SLOTS: &str = "
 
 /// Records the format. Late or twice: it does nothing.
 pub(super) const RECORD_FORMAT: &str = "
-    INSERT INTO {schema}.waitlist_migrations (version) VALUES ($1) ON CONFLICT (version) DO NOTHING";
+    INSERT INTO waitlist_migrations (version) VALUES ($1) ON CONFLICT (version) DO NOTHING";
 
 /// Returns the format, or NULL if the tables are not complete.
-const READ_FORMAT: &str = "SELECT max(version) FROM {schema}.waitlist_migrations";
+pub(super) const READ_FORMAT: &str = "SELECT max(version) FROM waitlist_migrations";
 
 /// Maximum time to retry while other instances create the same tables, because they start at the same time.
 const RACE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -131,34 +128,12 @@ pub(super) fn random_slot(except: Option<i64>) -> i64 {
     }
 }
 
-/// Returns the schemas in the search path that have a list.
-pub(super) async fn find_all(client: &Client) -> Result<Vec<String>, Error> {
-    let found = client.query_typed(sql::FIND_SCHEMAS, &[]).await?;
-    found.iter().map(|row| row.try_get(0)).collect()
-}
-
-/// Returns the schema for a new list, if the search path has one.
-pub(super) async fn current_schema(client: &Client) -> Result<Option<String>, Error> {
-    let row = client.query_typed_one(sql::CURRENT_SCHEMA, &[]).await?;
-    row.try_get(0)
-}
-
-/// Returns the format of the list in a schema, or `None` if its tables are not complete.
-pub(super) async fn read_format(client: &Client, schema: &Schema) -> Result<Option<i64>, Error> {
-    let read = schema.qualify(READ_FORMAT);
-    client.query_typed_one(&read, &[]).await?.try_get(0)
-}
-
 /// Creates the list, with the key `new_key`. Afterwards the connection has no statement timeout.
-pub(super) async fn create(
-    client: &Client,
-    schema: &Schema,
-    new_key: ListKey,
-) -> Result<(), Error> {
+pub(super) async fn create(client: &Client, new_key: ListKey) -> Result<(), Error> {
     client.batch_execute(sql::NO_STATEMENT_TIMEOUT).await?;
     let started = Instant::now();
     loop {
-        match create_once(client, schema, new_key).await {
+        match create_once(client, new_key).await {
             Err(error) if is_race(&error) && started.elapsed() < RACE_TIMEOUT => {
                 sleep(RACE_RETRY_INTERVAL).await;
             }
@@ -167,14 +142,13 @@ pub(super) async fn create(
     }
 }
 
-async fn create_once(client: &Client, schema: &Schema, new_key: ListKey) -> Result<(), Error> {
+async fn create_once(client: &Client, new_key: ListKey) -> Result<(), Error> {
     for statement in CREATE_TABLES.into_iter().chain([CREATE_MISSING_SLOTS]) {
-        client.batch_execute(&schema.qualify(statement)).await?;
+        client.batch_execute(statement).await?;
     }
-    let create_key = schema.qualify(sql::CREATE_KEY);
-    client.execute(&create_key, &[&new_key.as_bytes()]).await?;
-    let record = schema.qualify(RECORD_FORMAT);
-    client.execute(&record, &[&FORMAT_VERSION]).await?;
+    let key = new_key.as_bytes();
+    client.execute(sql::CREATE_KEY, &[&key]).await?;
+    client.execute(RECORD_FORMAT, &[&FORMAT_VERSION]).await?;
     Ok(())
 }
 

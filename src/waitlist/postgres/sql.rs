@@ -71,6 +71,15 @@ pub(super) fn session() -> String {
     )
 }
 
+/// Makes the statements of a session find the tables of the list in this schema, also if another schema of the search path
+/// gets tables with the same names.
+pub(super) fn use_schema(name: &str) -> String {
+    let identifier = name.replace('"', "\"\"").replace('\'', "''");
+    format!(
+        "SELECT set_config('search_path', '\"{identifier}\", ' || current_setting('search_path'), false)"
+    )
+}
+
 /// Limits the time that a transaction waits for its instance.
 pub(super) fn idle_in_transaction(timeout: Duration) -> String {
     let millis = timeout.as_millis();
@@ -112,18 +121,18 @@ pub(super) const JOIN: &str = "
     WITH suppressed AS (
         SELECT DISTINCT address.key
         FROM unnest($10::bytea[], $11::bytea[]) AS address (key, hash)
-        JOIN {schema}.waitlist_suppressed AS found ON found.hash = address.hash
+        JOIN waitlist_suppressed AS found ON found.hash = address.hash
     ), lifted AS (
-        DELETE FROM {schema}.waitlist_suppressed WHERE hash = ANY($12::bytea[])
+        DELETE FROM waitlist_suppressed WHERE hash = ANY($12::bytea[])
     ), fresh AS (
-        INSERT INTO {schema}.waitlist_entries (key, email, joined_at, id, source, asked_at, confirmed_at)
+        INSERT INTO waitlist_entries (key, email, joined_at, id, source, asked_at, confirmed_at)
         SELECT new.* FROM unnest($3::bytea[], $4::text[], $5::timestamptz[], $6::uuid[], $7::text[],
             $8::timestamptz[], $9::timestamptz[]) AS new (key, email, joined_at, id, source, asked_at, confirmed_at)
         WHERE new.key NOT IN (SELECT key FROM suppressed)
         ON CONFLICT (key) DO NOTHING
         RETURNING id
     ), counted AS (
-        UPDATE {schema}.waitlist_count SET entries = entries + (SELECT count(*) FROM fresh)
+        UPDATE waitlist_count SET entries = entries + (SELECT count(*) FROM fresh)
         WHERE slot = $1 AND epoch = $2
         RETURNING entries
     )
@@ -139,7 +148,7 @@ pub(super) const JOIN: &str = "
 /// suppressions with the hashes $9, of those who confirm.
 pub(super) const ADD_FACTS: &str = "
     WITH recorded AS (
-        UPDATE {schema}.waitlist_entries AS entry SET asked_at = new.asked_at, confirmed_at = new.confirmed_at
+        UPDATE waitlist_entries AS entry SET asked_at = new.asked_at, confirmed_at = new.confirmed_at
         FROM unnest($3::bytea[], $4::uuid[], $5::timestamptz[], $6::timestamptz[], $7::timestamptz[], $8::timestamptz[])
             AS new (key, id, asked_at, confirmed_at, known_asked_at, known_confirmed_at)
         WHERE entry.key = new.key AND entry.id = new.id
@@ -147,9 +156,9 @@ pub(super) const ADD_FACTS: &str = "
             AND entry.confirmed_at IS NOT DISTINCT FROM new.known_confirmed_at
         RETURNING entry.id
     ), lifted AS (
-        DELETE FROM {schema}.waitlist_suppressed WHERE hash = ANY($9::bytea[])
+        DELETE FROM waitlist_suppressed WHERE hash = ANY($9::bytea[])
     ), counted AS (
-        UPDATE {schema}.waitlist_count SET entries = entries WHERE slot = $1 AND epoch = $2
+        UPDATE waitlist_count SET entries = entries WHERE slot = $1 AND epoch = $2
         RETURNING entries
     )
     SELECT
@@ -160,7 +169,7 @@ pub(super) const ADD_FACTS: &str = "
 /// Returns the entries with the keys $1, each with its key and the id of the sign-up.
 pub(super) const FIND_LISTED: &str = "
     SELECT email, joined_at, source, asked_at, confirmed_at, key, id
-    FROM {schema}.waitlist_entries WHERE key = ANY($1::bytea[])";
+    FROM waitlist_entries WHERE key = ANY($1::bytea[])";
 
 /// Begins a transaction that waits for all others that change the list, and makes them wait. Then a statement sees
 /// everything that they have changed. A single statement would wait, and see the list as it was before. If the instance
@@ -175,8 +184,7 @@ pub(super) fn lock_list() -> String {
 }
 
 /// Locks the rows of the count. The order prevents deadlocks between instances.
-pub(super) const LOCK_SLOTS: &str =
-    "SELECT 1 FROM {schema}.waitlist_count ORDER BY slot FOR UPDATE";
+pub(super) const LOCK_SLOTS: &str = "SELECT 1 FROM waitlist_count ORDER BY slot FOR UPDATE";
 
 /// Builds a statement that changes the list, after [`lock_list`]. It takes effect only in the epoch $2 of the slot $1, and
 /// raises the epochs of all slots to the same number. So a sign-up that was sent before has no effect, and neither has
@@ -189,8 +197,8 @@ macro_rules! change_statement {
         concat!(
             $with,
             "counted AS (
-                UPDATE {schema}.waitlist_count SET
-                    epoch = greatest(epoch, (SELECT max(epoch) FROM {schema}.waitlist_count)) + 1,
+                UPDATE waitlist_count SET
+                    epoch = greatest(epoch, (SELECT max(epoch) FROM waitlist_count)) + 1,
                     entries = ",
             $entries,
             "   WHERE slot <> $1 OR epoch = $2
@@ -213,22 +221,22 @@ macro_rules! change_statement {
 /// person that it erases: $8 has a new id for each key of $3, or none.
 pub(super) const ERASE: &str = change_statement!(
     "WITH gone AS (
-        DELETE FROM {schema}.waitlist_entries
+        DELETE FROM waitlist_entries
         WHERE key = ANY($3::bytea[]) AND id = ANY($4::uuid[])
             AND ($5::timestamptz IS NULL OR (
                 joined_at < $5 AND confirmed_at IS NULL AND (asked_at IS NULL OR asked_at < $5)
             ))
         RETURNING id, key, source
     ), suppressed AS (
-        INSERT INTO {schema}.waitlist_suppressed (hash)
+        INSERT INTO waitlist_suppressed (hash)
         SELECT new.hash FROM unnest($6::bytea[], $7::bytea[]) AS new (key, hash)
         WHERE NOT EXISTS (
-            SELECT FROM {schema}.waitlist_entries AS entry
+            SELECT FROM waitlist_entries AS entry
             WHERE entry.key = new.key AND entry.id <> ALL($4::uuid[])
         )
         ON CONFLICT (hash) DO NOTHING
     ), departed AS (
-        INSERT INTO {schema}.waitlist_departures (id, source)
+        INSERT INTO waitlist_departures (id, source)
         SELECT new.id, gone.source
         FROM unnest($3::bytea[], $8::uuid[]) AS new (key, id) JOIN gone ON gone.key = new.key
         WHERE new.id IS NOT NULL
@@ -239,13 +247,12 @@ pub(super) const ERASE: &str = change_statement!(
 );
 
 /// Returns which of these sign-ups are listed, under whatever address. The ids have no index.
-pub(super) const FIND_IDS: &str =
-    "SELECT id FROM {schema}.waitlist_entries WHERE id = ANY($1::uuid[])";
+pub(super) const FIND_IDS: &str = "SELECT id FROM waitlist_entries WHERE id = ANY($1::uuid[])";
 
 /// Gives the sign-up with key $5 and id $6 the key $3 and the address $4.
 pub(super) const CORRECT: &str = change_statement!(
     "WITH corrected AS (
-        UPDATE {schema}.waitlist_entries SET key = $3, email = $4
+        UPDATE waitlist_entries SET key = $3, email = $4
         WHERE key = $5 AND id = $6
         RETURNING id
     ), ",
@@ -258,10 +265,10 @@ pub(super) const CORRECT: &str = change_statement!(
 /// statement from adding a hash under an earlier key of the list.
 pub(super) const SUPPRESS: &str = change_statement!(
     "WITH listed AS (
-        SELECT key FROM {schema}.waitlist_entries
+        SELECT key FROM waitlist_entries
         WHERE key = ANY($3::bytea[]) AND (confirmed_at IS NOT NULL OR asked_at IS NULL)
     ), suppressed AS (
-        INSERT INTO {schema}.waitlist_suppressed (hash)
+        INSERT INTO waitlist_suppressed (hash)
         SELECT new.hash FROM unnest($3::bytea[], $4::bytea[]) AS new (key, hash)
         WHERE new.key NOT IN (SELECT key FROM listed)
         ON CONFLICT (hash) DO NOTHING
@@ -273,7 +280,7 @@ pub(super) const SUPPRESS: &str = change_statement!(
 /// Lifts the suppressions with the hashes $3. No suppression that was sent before comes after it.
 pub(super) const LIFT: &str = change_statement!(
     "WITH lifted AS (
-        DELETE FROM {schema}.waitlist_suppressed WHERE hash = ANY($3::bytea[])
+        DELETE FROM waitlist_suppressed WHERE hash = ANY($3::bytea[])
     ), ",
     entries: "entries",
     returning: "NULL"
@@ -282,20 +289,20 @@ pub(super) const LIFT: &str = change_statement!(
 /// Counts the entries, in slot $1. Returns the difference.
 pub(super) const RECOUNT: &str = change_statement!(
     "WITH ",
-    entries: "CASE WHEN slot = $1 THEN (SELECT count(*) FROM {schema}.waitlist_entries) ELSE 0 END",
+    entries: "CASE WHEN slot = $1 THEN (SELECT count(*) FROM waitlist_entries) ELSE 0 END",
     returning: "(SELECT sum(entries) FROM counted)::bigint
-        - (SELECT coalesce(sum(entries), 0) FROM {schema}.waitlist_count)::bigint"
+        - (SELECT coalesce(sum(entries), 0) FROM waitlist_count)::bigint"
 );
 
 /// Reads a slot by writing to it. It is the first statement on the connection of sign-ups, and of each operation that
 /// changes the list. Its commit waits until all earlier commits are durable, at the standby too: an earlier commit may have
 /// lost its connection during that wait, and be visible already. Late: it changes nothing.
 pub(super) const TOUCH_SLOT: &str = "
-    UPDATE {schema}.waitlist_count SET entries = entries WHERE slot = $1
+    UPDATE waitlist_count SET entries = entries WHERE slot = $1
     RETURNING entries, epoch";
 
 /// Reads all slots of the count.
-pub(super) const READ_SLOTS: &str = "SELECT slot, entries FROM {schema}.waitlist_count";
+pub(super) const READ_SLOTS: &str = "SELECT slot, entries FROM waitlist_count";
 
 /// Returns statements that insert entries, roll that back, and commit a write that changes nothing.
 ///
@@ -308,46 +315,29 @@ pub(super) fn probe(slot: i64, entries: usize, width: usize, id: Uuid) -> String
     let key = format!("00{}", id.simple());
     format!(
         "BEGIN;
-         INSERT INTO {{schema}}.waitlist_entries (key, email, joined_at, id)
+         INSERT INTO waitlist_entries (key, email, joined_at, id)
          SELECT decode('{key}' || lpad(to_hex(n), 4, '0'), 'hex'), 
              repeat('x', {width}) || 'probe@landing.invalid', now(), '{id}'
          FROM generate_series(1, {entries}) AS n
          ON CONFLICT (key) DO NOTHING;
          ROLLBACK;
-         UPDATE {{schema}}.waitlist_count SET entries = entries WHERE slot = {slot}"
+         UPDATE waitlist_count SET entries = entries WHERE slot = {slot}"
     )
 }
 
-/// The schema of the list, quoted. Statements name it, so that a change of the search path cannot substitute a table of
-/// another schema.
-#[derive(Clone, Debug)]
-pub(super) struct Schema(String);
-
-impl Schema {
-    /// Quotes the name of a schema.
-    pub(super) fn new(name: &str) -> Self {
-        Self(format!("\"{}\"", name.replace('"', "\"\"")))
-    }
-
-    /// Inserts the schema into a statement.
-    pub(super) fn qualify(&self, statement: &str) -> String {
-        statement.replace("{schema}", &self.0)
-    }
-}
-
 /// Returns all departures.
-pub(super) const READ_DEPARTURES: &str = "SELECT id, source FROM {schema}.waitlist_departures";
+pub(super) const READ_DEPARTURES: &str = "SELECT id, source FROM waitlist_departures";
 
 /// Creates the key of the list, $1, unless there is one. Late or twice: it does nothing.
 pub(super) const CREATE_KEY: &str = "
-    INSERT INTO {schema}.waitlist_key (id, key) VALUES (0, $1) ON CONFLICT (id) DO NOTHING";
+    INSERT INTO waitlist_key (id, key) VALUES (0, $1) ON CONFLICT (id) DO NOTHING";
 
 /// Returns the key of the list.
-pub(super) const READ_KEY: &str = "SELECT key FROM {schema}.waitlist_key";
+pub(super) const READ_KEY: &str = "SELECT key FROM waitlist_key";
 
 /// Returns the hashes of all suppressed addresses.
-pub(super) const READ_SUPPRESSED: &str = "SELECT hash FROM {schema}.waitlist_suppressed";
+pub(super) const READ_SUPPRESSED: &str = "SELECT hash FROM waitlist_suppressed";
 
 /// Returns whether the hash $1 is suppressed.
 pub(super) const IS_SUPPRESSED: &str = "
-    SELECT EXISTS (SELECT 1 FROM {schema}.waitlist_suppressed WHERE hash = $1::bytea)";
+    SELECT EXISTS (SELECT 1 FROM waitlist_suppressed WHERE hash = $1::bytea)";

@@ -12,7 +12,13 @@ use std::{
 use tokio::sync::watch;
 use tokio_postgres::Row;
 
-use super::{super::error::StoreError, connection::Connection, error::Failure, rows::get, sql};
+use super::{
+    super::error::StoreError,
+    connection::Connection,
+    error::Failure,
+    rows::{column, get},
+    sql,
+};
 
 /// A period in which the database does not respond, or responds with errors.
 #[derive(Clone, Debug)]
@@ -21,19 +27,8 @@ pub struct Outage {
     pub since: Instant,
     /// A description for the owner. It contains no address.
     pub reason: String,
-    /// Whether the reason is a response of the database.
-    is_database_response: bool,
-}
-
-impl Outage {
-    /// Returns the error for requests that wait for the database.
-    pub(super) fn error(&self) -> StoreError {
-        if self.is_database_response {
-            StoreError::Database(self.reason.as_str().into())
-        } else {
-            StoreError::Unreachable
-        }
-    }
+    /// The error for requests that wait for the database.
+    pub(super) error: StoreError,
 }
 
 /// The state that the tasks of a list share.
@@ -104,12 +99,9 @@ impl State {
     /// Reads the slots of all instances. It must not run concurrently.
     pub(super) async fn refresh_count(&self, connection: &mut Connection) -> Result<(), Failure> {
         let before = self.slots().own_changes;
-        let mut read = HashMap::new();
-        for row in connection.query(sql::READ_SLOTS, &[]).await? {
-            let slot = || Ok((row.try_get::<_, i64>(0)?, row.try_get::<_, i64>(1)?));
-            let (slot, entries) = slot().map_err(|error| Failure::from(&error))?;
-            read.insert(slot, entries);
-        }
+        let rows = connection.query(sql::READ_SLOTS, &[]).await?;
+        let ids = column::<i64>(&rows, 0)?.into_iter();
+        let read: HashMap<_, _> = ids.zip(column::<i64>(&rows, 1)?).collect();
         let mut slots = self.slots();
         slots
             .by_id
@@ -145,14 +137,14 @@ impl State {
     }
 
     /// Begins an outage, or updates the reason of the current one.
-    pub(super) fn begin_outage(&self, Failure { kind, reason }: Failure) {
+    pub(super) fn begin_outage(&self, failure: Failure) {
         self.outage.send_if_modified(|outage| {
             let since = outage.as_ref().map(|outage| outage.since);
             *outage = Some(Outage {
                 since: since.unwrap_or_else(Instant::now),
                 // The newest reason. The first one is in the log.
-                reason,
-                is_database_response: kind.is_database_response(),
+                reason: failure.reason.clone(),
+                error: failure.into(),
             });
             since.is_none()
         });

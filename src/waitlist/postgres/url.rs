@@ -24,7 +24,7 @@ const DEFAULTS: &str = concat!(
 /// A URL such as `postgres://…`. Neither `Debug` nor `Display` shows the user or the password.
 #[derive(Clone)]
 pub struct DatabaseUrl {
-    /// The driver's settings for each host.
+    /// The driver's settings for each host. There is at least one.
     pub(super) hosts: Vec<Config>,
     pub(super) tls: TlsOptions,
 }
@@ -32,9 +32,7 @@ pub struct DatabaseUrl {
 impl DatabaseUrl {
     /// Returns whether a text has the scheme of a database URL.
     pub fn has_scheme(text: &str) -> bool {
-        ["postgres://", "postgresql://"]
-            .iter()
-            .any(|scheme| text.starts_with(scheme))
+        text.starts_with("postgres://") || text.starts_with("postgresql://")
     }
 }
 
@@ -68,21 +66,18 @@ impl FromStr for DatabaseUrl {
 /// Parses a URL with one host.
 fn parse_host(url: &str, mode: SslMode) -> Result<Config, InvalidDatabaseUrl> {
     let mut config: Config = url.parse().map_err(|error| driver_error(&error))?;
-    let [hosts, addresses, ports] = [
-        config.get_hosts().len(),
-        config.get_hostaddrs().len(),
-        config.get_ports().len(),
-    ];
-    if hosts > 1 || addresses > 1 || ports > 1 {
-        return Err(InvalidDatabaseUrl::SeveralHosts);
-    }
-    match (config.get_hosts(), config.get_hostaddrs()) {
+    match (
+        config.get_hosts(),
+        config.get_hostaddrs(),
+        config.get_ports(),
+    ) {
+        ([], [], _) => return Err(InvalidDatabaseUrl::NoHost),
         // As in libpq, sslmode does not apply to sockets of this machine.
-        ([Host::Unix(_)], _) => config.ssl_mode(SslMode::Disable),
-        ([_], _) => config.ssl_mode(mode),
+        ([Host::Unix(_)], [], [] | [_]) => config.ssl_mode(SslMode::Disable),
+        ([_], [] | [_], [] | [_]) => config.ssl_mode(mode),
         // Without a name, TLS verifies the address, as in libpq.
-        (_, [ip]) => config.host(ip.to_string()).ssl_mode(mode),
-        _ => return Err(InvalidDatabaseUrl::NoHost),
+        ([], [ip], [] | [_]) => config.host(ip.to_string()).ssl_mode(mode),
+        _ => return Err(InvalidDatabaseUrl::SeveralHosts),
     };
     Ok(config)
 }
@@ -144,7 +139,8 @@ impl UrlOptions {
                 // As in libpq it is in milliseconds.
                 "tcp_user_timeout" => {
                     let millis = value.parse::<u64>();
-                    let millis = millis.map_err(|_| InvalidDatabaseUrl::TcpUserTimeout)?;
+                    let reason = "invalid tcp_user_timeout";
+                    let millis = millis.map_err(|_| InvalidDatabaseUrl::Driver(reason.into()))?;
                     options.add(&key, &millis.div_ceil(1000).to_string());
                 }
                 // The driver has another name for this option.
@@ -221,13 +217,8 @@ fn driver_error(error: &tokio_postgres::Error) -> InvalidDatabaseUrl {
 impl fmt::Display for DatabaseUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let hosts: Vec<_> = self.hosts.iter().map(display_host).collect();
-        let database = self.hosts.first().and_then(Config::get_dbname);
-        write!(
-            f,
-            "postgres://{}/{}",
-            hosts.join(","),
-            database.unwrap_or_default()
-        )
+        let database = self.hosts[0].get_dbname().unwrap_or_default();
+        write!(f, "postgres://{}/{database}", hosts.join(","))
     }
 }
 
@@ -257,9 +248,6 @@ pub enum InvalidDatabaseUrl {
          writes"
     )]
     TargetSessionAttrs,
-    /// The value of `tcp_user_timeout` is not a number.
-    #[error("invalid tcp_user_timeout; write a number of milliseconds")]
-    TcpUserTimeout,
     /// The value of `sslmode` is invalid.
     #[error("invalid sslmode; write disable, prefer, require, verify-ca or verify-full")]
     SslMode,

@@ -31,9 +31,9 @@ pub(super) struct Writer {
 }
 
 /// A sign-up to insert.
-pub(super) struct NewEntry<'a> {
-    pub(super) key: &'a [u8],
-    pub(super) entry: &'a WaitlistEntry,
+pub(super) struct NewEntry {
+    pub(super) key: String,
+    pub(super) entry: WaitlistEntry,
     pub(super) id: Uuid,
     /// Whether it comes from an import, which does not add suppressed addresses.
     pub(super) is_imported: bool,
@@ -95,18 +95,17 @@ impl Writer {
     /// # Errors
     /// [`FailureKind::OtherEpoch`] if the list was changed since the last statement. The writer then has the new epoch, or
     /// is no longer usable, for example because the slot is missing.
-    pub(super) async fn join(
-        &mut self,
-        entries: &[NewEntry<'_>],
-    ) -> Result<JoinedEntries, Failure> {
-        let keys: Vec<_> = entries.iter().map(|entry| entry.key).collect();
+    pub(super) async fn join(&mut self, entries: &[&NewEntry]) -> Result<JoinedEntries, Failure> {
+        let key = |new: &&NewEntry| new.key.as_bytes().to_owned();
+        let keys: Vec<_> = entries.iter().map(key).collect();
         let ids: Vec<_> = entries.iter().map(|entry| entry.id).collect();
-        let columns = EntryColumns::new(entries.iter().map(|it| it.entry));
+        let columns = EntryColumns::new(entries.iter().map(|it| &it.entry));
         let (imported, visitors): (Vec<_>, Vec<_>) = entries.iter().partition(|it| it.is_imported);
-        let imported_keys: Vec<_> = imported.iter().map(|it| it.key).collect();
-        let imported_hashes: Vec<_> = imported.iter().map(|it| self.hash(it.key)).collect();
+        let hash = |new: &&NewEntry| self.hash(new.key.as_bytes());
+        let imported_keys: Vec<_> = imported.iter().map(key).collect();
+        let imported_hashes: Vec<_> = imported.iter().map(hash).collect();
         let certain = visitors.iter().filter(|it| !it.entry.awaits_confirmation());
-        let lifted: Vec<_> = certain.map(|it| self.hash(it.key)).collect();
+        let lifted: Vec<_> = certain.map(hash).collect();
         let params: [&(dyn ToSql + Sync); 10] = [
             &keys,
             &columns.emails,
@@ -186,7 +185,7 @@ impl Writer {
     async fn refresh_slot(&mut self) -> Result<(), Failure> {
         let read = read_slot(&mut self.connection, &self.state, self.slot).await;
         if read.is_err() {
-            self.connection.mark_failed();
+            self.connection.has_failed = true;
         }
         (self.epoch, self.list_key) = read?;
         Ok(())
@@ -199,7 +198,7 @@ impl Writer {
         let done = self.connection.execute(&probe).await;
         if done.is_err() {
             // The transaction of the probe is still open.
-            self.connection.mark_failed();
+            self.connection.has_failed = true;
         }
         match done {
             Err(failure) if failure.kind.is_a_row() => Ok(()),

@@ -5,9 +5,15 @@
 //! and syncs the log itself. Only then does it reply to all of them. Requests that wait at the same time share one
 //! sync, and a lone request is not delayed.
 
-use std::{sync::atomic::Ordering, time::SystemTime};
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::SystemTime,
+};
 
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use super::{
     super::{
@@ -19,7 +25,7 @@ use super::{
         suppression::{AddressHash, Departure},
     },
     contents::Contents,
-    entries::Published,
+    entries::{Published, Snapshot},
     error::or_exit,
     file_guard::FileGuard,
     items::RecordItem,
@@ -66,10 +72,35 @@ pub(super) struct SledCommitter {
     pub(super) contents: Contents,
     /// Whether the batch has erased somebody.
     pub(super) has_erased: bool,
-    pub(super) published: Published,
+    pub(super) published: Arc<Published>,
 }
 
 impl SledCommitter {
+    pub(super) fn new(
+        database: ::sled::Db,
+        records: ::sled::Tree,
+        contents: Contents,
+        files: FileGuard,
+    ) -> Self {
+        let snapshot = Snapshot {
+            records: records.clone(),
+            end: contents.tail.end(),
+        };
+        let published = Published {
+            snapshot: Mutex::new(snapshot),
+            count: watch::Sender::new(contents.people.len()),
+            syncs: AtomicU64::new(0),
+        };
+        Self {
+            database,
+            records,
+            files,
+            contents,
+            has_erased: false,
+            published: Arc::new(published),
+        }
+    }
+
     /// Runs jobs until the queue is closed and empty.
     pub(super) fn run(mut self, mut queue: mpsc::Receiver<Job>) {
         let mut jobs = Vec::with_capacity(CALL_MAX);
@@ -103,10 +134,8 @@ impl SledCommitter {
             if self.has_erased {
                 or_exit(self.files.high_water_mark.sync());
             }
-            let mut snapshot = locked(&self.published.snapshot);
-            (snapshot.end, snapshot.count) = (end, self.contents.people.len());
-            drop(snapshot);
             let count = self.contents.people.len();
+            locked(&self.published.snapshot).end = end;
             self.published.count.send_replace(count);
         }
         for send_reply in replies {

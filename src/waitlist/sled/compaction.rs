@@ -10,10 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use rustix::{
-    fs::{CWD, RenameFlags, renameat_with},
-    io::Errno,
-};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use super::{
     super::{store::Compaction, suppression::ListKey},
@@ -102,8 +99,7 @@ fn write_copy(
     known: &Known,
 ) -> Result<(::sled::Db, ::sled::Tree, Record), OpenFailure> {
     HighWaterMark::create(directory)?;
-    database::create(directory, key)?;
-    let (database, records) = database::open(directory)?;
+    let (database, records) = database::create(directory, key)?;
     let mut tail = Record::starting_at(0);
     snapshot.for_each_item(|number, item| {
         let item = known.current(number, item);
@@ -147,9 +143,8 @@ fn check_room(store: &Path) -> io::Result<()> {
     Err(io::Error::new(
         io::ErrorKind::StorageFull,
         format!(
-            "the copy needs {needed} bytes, and the disk of {} has {room} bytes left; free at least {} bytes there",
-            store.display(),
-            needed - room
+            "the copy needs {needed} bytes, and the disk of {} has {room} bytes left; free some there",
+            store.display()
         ),
     ))
 }
@@ -168,22 +163,13 @@ fn size(directory: &Path) -> io::Result<u64> {
 /// Nothing may be acknowledged before the exchange is durable: a crash could bring back the old store, which would not
 /// have it. So the process ends if the exchange cannot be synced.
 fn exchange_directories(store: &Path) -> io::Result<()> {
-    renameat_with(CWD, copy_dir(store), CWD, store, RenameFlags::EXCHANGE)
-        .map_err(|error| exchange_error(error, store))?;
+    let exchanged = renameat_with(CWD, copy_dir(store), CWD, store, RenameFlags::EXCHANGE);
+    exchanged.map_err(|error| {
+        io::Error::other(format!(
+            "{} cannot be exchanged with another directory ({error}); back up the list, and restore it into a new directory",
+            store.display()
+        ))
+    })?;
     or_exit(File::open(store.parent().unwrap_or(store)).and_then(|data| data.sync_all()));
     Ok(())
-}
-
-/// Describes why two directories could not be exchanged.
-fn exchange_error(error: Errno, store: &Path) -> io::Error {
-    match error {
-        Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP | Errno::XDEV | Errno::BUSY => {
-            io::Error::other(format!(
-                "{} cannot be exchanged with another directory ({error}); back up the list, and restore it into a new \
-                 directory",
-                store.display()
-            ))
-        }
-        error => error.into(),
-    }
 }

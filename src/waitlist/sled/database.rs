@@ -1,11 +1,10 @@
 //! Opens a database of sled.
 
-use std::{fs, io, path::Path, thread::sleep, time::Instant};
+use std::{fs, io, path::Path};
 
 use super::{
     super::suppression::ListKey,
     error::{OpenFailure, UnusableReason},
-    lock::{LOCK_TIMEOUT, RETRY_INTERVAL},
     record::FORMAT_VERSION,
 };
 
@@ -22,14 +21,17 @@ const CONTAINED_FORMAT_VERSION: u64 = 4;
 /// Name of the tree with the records.
 const RECORDS_TREE: &str = "entries";
 
-/// Creates the database of an empty list with this key.
-pub(super) fn create(directory: &Path, key: ListKey) -> Result<(), ::sled::Error> {
+/// Creates the database of an empty list with this key, and its tree with the records.
+pub(super) fn create(
+    directory: &Path,
+    key: ListKey,
+) -> Result<(::sled::Db, ::sled::Tree), ::sled::Error> {
     let database = sled_config(directory).open()?;
     set_format(&database)?;
     set_list_key(&database, key)?;
-    database.open_tree(RECORDS_TREE)?;
+    let records = database.open_tree(RECORDS_TREE)?;
     database.flush()?;
-    Ok(())
+    Ok((database, records))
 }
 
 /// Sets the format of a database to the current one, which contains that of an older list.
@@ -53,18 +55,7 @@ pub(super) fn set_list_key(database: &::sled::Db, key: ListKey) -> Result<(), ::
 /// Opens a database, and its tree with the records. sled writes to the directory when it opens it.
 pub(super) fn open(directory: &Path) -> Result<(::sled::Db, ::sled::Tree), OpenFailure> {
     remove_half_written_snapshots(directory)?;
-    let started = Instant::now();
-    let database = loop {
-        match sled_config(directory).open() {
-            // The database is locked. The lock of a handle that was just dropped lingers for milliseconds.
-            Err(::sled::Error::Io(error))
-                if error.kind() == io::ErrorKind::Other && started.elapsed() < LOCK_TIMEOUT =>
-            {
-                sleep(RETRY_INTERVAL);
-            }
-            opened => break opened?,
-        }
-    };
+    let database = sled_config(directory).open()?;
     let format = database
         .get(FORMAT_KEY)?
         .ok_or(UnusableReason::NotAWaitlist)?;

@@ -1,12 +1,12 @@
 //! What the committer publishes after each batch, and reading the list from it, also while it is written to.
 
-use std::sync::{Arc, Mutex, atomic::AtomicU64};
+use std::sync::{Mutex, atomic::AtomicU64};
 
 use tokio::sync::watch;
 
 use super::{
     super::{
-        entry::{Selection, WaitlistEntry, flatten_blocks, unix_millis},
+        entry::{EntryStream, Selection, WaitlistEntry, flatten_blocks, unix_millis},
         error::StoreError,
     },
     items::RecordItem,
@@ -22,14 +22,11 @@ const FIRST_BLOCK_ENTRIES: usize = 1 << 8;
 /// Maximum number of entries in a block. Each block is twice as long as the one before it.
 const BLOCK_MAX_ENTRIES: usize = 1 << 17;
 
-/// Returns the selected entries of a snapshot, in order, and how many there are.
+/// Returns the selected entries of a snapshot, in order.
 ///
 /// # Errors
 /// [`StoreError::Unreadable`].
-pub(super) fn entries(
-    snapshot: Snapshot,
-    selection: Selection,
-) -> Result<(u64, impl Iterator<Item = Result<WaitlistEntry, StoreError>>), StoreError> {
+pub(super) fn entries(snapshot: Snapshot, selection: Selection) -> Result<EntryStream, StoreError> {
     let mut known = Known::default();
     snapshot.for_each_item(|_, item| {
         known.add(&item);
@@ -54,7 +51,7 @@ pub(super) fn entries(
         size = BLOCK_MAX_ENTRIES.min(size * 2);
         (!block.is_empty()).then(|| read(&snapshot.records, &block, &known))
     });
-    Ok((count, flatten_blocks(blocks)))
+    Ok(EntryStream::new(count, flatten_blocks(blocks)))
 }
 
 /// Reads the entries with these numbers, in this order, with what became known about them.
@@ -84,11 +81,11 @@ fn read(
 }
 
 /// The durable state, published to readers.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Published {
-    pub(super) snapshot: Arc<Mutex<Snapshot>>,
+    pub(super) snapshot: Mutex<Snapshot>,
     pub(super) count: watch::Sender<u64>,
-    pub(super) syncs: Arc<AtomicU64>,
+    pub(super) syncs: AtomicU64,
 }
 
 /// The state of the list between two batches.
@@ -97,8 +94,6 @@ pub(super) struct Snapshot {
     pub(super) records: ::sled::Tree,
     /// The number after the last durable item.
     pub(super) end: u64,
-    /// The number of entries.
-    pub(super) count: u64,
 }
 
 impl Snapshot {

@@ -20,7 +20,7 @@ pub enum SledOpenError {
     /// Another process uses the data directory.
     #[error(
         "the data directory {} is in use by {}; stop that process first, or choose another directory with --store",
-        data.display(), process_name(*holder)
+        data.display(), holder.map_or("another process".to_owned(), |id| format!("process {id}"))
     )]
     InUse {
         /// The data directory.
@@ -67,27 +67,13 @@ impl SledOpenError {
     }
 }
 
-/// Space on the disk that opening a list should find, in bytes, four times what it has needed: 64 KiB were enough for
-/// 3,000 entries, and for a million. Opening itself does not check it, because less may do.
-const OPEN_MIN_FREE_BYTES: u64 = 256 << 10;
-
-/// Describes an error, with advice. For a full disk, says how much is missing.
+/// Describes an error, with advice.
 fn describe_io(data: &Path, error: &io::Error) -> String {
-    if is_full(error)
-        && let Ok(free) = free_bytes(data)
-    {
-        let remedy = match OPEN_MIN_FREE_BYTES.saturating_sub(free) {
-            // The limit is a quota, or the number of files.
-            0 => "free space there".to_owned(),
-            missing => format!("free at least {missing} bytes there"),
-        };
-        return format!(
-            "{error}: its disk has {free} bytes left; {remedy}, or choose another directory with --store"
-        );
-    }
-    format!(
-        "{error}; check its disk, owner and permissions, or choose another directory with --store"
-    )
+    let remedy = match free_bytes(data) {
+        Ok(free) if is_full(error) => format!(": its disk has {free} bytes left; free space there"),
+        _ => "; check its disk, owner and permissions".to_owned(),
+    };
+    format!("{error}{remedy}, or choose another directory with --store")
 }
 
 fn is_full(error: &io::Error) -> bool {
@@ -95,10 +81,6 @@ fn is_full(error: &io::Error) -> bool {
         error.kind(),
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
     )
-}
-
-fn process_name(id: Option<u32>) -> String {
-    id.map_or("another process".to_owned(), |id| format!("process {id}"))
 }
 
 fn restore_advice(store: &Path, reason: &UnusableReason) -> String {
@@ -128,7 +110,7 @@ pub enum UnusableReason {
     #[error(
         "it has {}, and this program reads format {FORMAT_VERSION}; run the version that wrote it, or back up the \
          list with that version and restore the backup into a new data directory",
-        format_name(*.0)
+        .0.map_or("an unknown format".to_owned(), |number| format!("format {number}"))
     )]
     Format(Option<u64>),
     /// The high-water mark cannot be read.
@@ -163,12 +145,6 @@ pub enum UnusableReason {
     /// sled reports an error.
     #[error("{0}")]
     Sled(String),
-}
-
-fn format_name(number: Option<u64>) -> String {
-    number.map_or("an unknown format".to_owned(), |number| {
-        format!("format {number}")
-    })
 }
 
 /// The reason why a step of opening failed.

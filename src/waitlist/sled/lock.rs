@@ -21,11 +21,11 @@ use super::{
 /// File with the id of the process that uses the data directory.
 const LOCK_FILE: &str = "lock";
 /// Maximum time to wait for a lock. The lock of a handle that was just dropped lingers for milliseconds.
-pub(super) const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 /// Maximum number of attempts while the file is replaced each time.
 const ATTEMPTS_MAX: usize = 100;
 /// Pause between two attempts to lock a file.
-pub(super) const RETRY_INTERVAL: Duration = Duration::from_millis(20);
+const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Locks the data directory until the file is dropped.
 pub(super) fn lock_data_dir(data: &Path) -> Result<File, SledOpenError> {

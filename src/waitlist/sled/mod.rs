@@ -36,11 +36,9 @@ use std::{
     fs::File,
     future::ready,
     path::Path,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
     thread,
+    time::Duration,
 };
 
 use tokio::{sync::watch, task::spawn_blocking};
@@ -68,9 +66,7 @@ pub use error::SledOpenError;
 pub struct SledWaitlist {
     queue: Queue<Job>,
     committer: Option<thread::JoinHandle<()>>,
-    snapshot: Arc<Mutex<Snapshot>>,
-    syncs: Arc<AtomicU64>,
-    count: watch::Receiver<u64>,
+    published: Arc<Published>,
     /// Reserves the data directory for this process.
     _lock: File,
     /// The copy that this list is in, if it is one.
@@ -83,37 +79,13 @@ impl SledWaitlist {
     /// # Errors
     /// [`SledOpenError`] says what was found and what to do. A rejected list is not written to.
     pub fn open(data: &Path) -> Result<Self, SledOpenError> {
-        Self::open_with_key(data, open::new_list_key(data)?)
+        Self::open_with_key(data, ListKey::generate())
     }
 
     /// Like [`open`](Self::open). A new list has the key `new_key`.
     fn open_with_key(data: &Path, new_key: ListKey) -> Result<Self, SledOpenError> {
-        let open::OpenedStore {
-            database,
-            records,
-            contents,
-            files,
-            lock,
-        } = open::open(data, new_key)?;
-        let (publish, count) = watch::channel(contents.people.len());
-        let snapshot = Arc::new(Mutex::new(Snapshot {
-            records: records.clone(),
-            end: contents.tail.end(),
-            count: contents.people.len(),
-        }));
-        let syncs = Arc::default();
-        let committer = SledCommitter {
-            database,
-            records,
-            files,
-            contents,
-            has_erased: false,
-            published: Published {
-                snapshot: Arc::clone(&snapshot),
-                syncs: Arc::clone(&syncs),
-                count: publish,
-            },
-        };
+        let (committer, lock) = open::open(data, new_key)?;
+        let published = Arc::clone(&committer.published);
         let (queue, requests) = Queue::new();
         let committer = thread::Builder::new()
             .name(COMMITTER_THREAD_NAME.into())
@@ -122,17 +94,10 @@ impl SledWaitlist {
         Ok(Self {
             queue,
             committer: Some(committer),
-            snapshot,
-            syncs,
-            count,
+            published,
             _lock: lock,
             _copy: None,
         })
-    }
-
-    /// Returns the state of the list after the last batch.
-    fn snapshot(&self) -> Snapshot {
-        locked(&self.snapshot).clone()
     }
 
     /// Runs a job of the owner in the committer, which takes the place of `cost` entries in a batch.
@@ -144,7 +109,7 @@ impl SledWaitlist {
         Box::pin(async move {
             check_call(cost)?;
             let job = move |reply| Job::new(cost, reply, work);
-            self.queue.enqueue(job).await
+            self.queue.enqueue(REPLY_TIMEOUT, job).await
         })
     }
 
@@ -160,12 +125,22 @@ impl SledWaitlist {
         })
     }
 
+    /// Runs a function for the key of each address in the committer, like [`run_for_each`](Self::run_for_each).
+    fn run_for_keys<T: Send + 'static>(
+        &self,
+        emails: &[Email],
+        work: impl Fn(&mut SledCommitter, &str) -> T + Send + 'static,
+    ) -> StoreFuture<'_, Vec<T>> {
+        let keys = emails.iter().map(Email::key).collect();
+        self.run_for_each(keys, move |committer, key: String| work(committer, &key))
+    }
+
     /// Reads the whole list on another thread. In the committer that would delay every sign-up.
     async fn read<T: Send + 'static>(
         &self,
         read: impl FnOnce(&Snapshot) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let snapshot = self.snapshot();
+        let snapshot = locked(&self.published.snapshot).clone();
         let read = spawn_blocking(move || read(&snapshot));
         read.await.map_err(|_| StoreError::Unreadable)?
     }
@@ -182,7 +157,7 @@ impl SledWaitlist {
     /// Returns the number of syncs since the list was opened, for benchmarks. Sign-ups that wait at the same
     /// time share one sync.
     pub fn sync_count(&self) -> u64 {
-        self.syncs.load(Ordering::Relaxed)
+        self.published.syncs.load(Ordering::Relaxed)
     }
 }
 
@@ -211,17 +186,12 @@ impl OwnerList for SledWaitlist {
     }
 
     fn erase(&self, emails: &[Email], erasure: Erasure) -> StoreFuture<'_, Vec<bool>> {
-        let keys = emails.iter().map(Email::key).collect();
-        self.run_for_each(keys, move |it, key: String| it.erase(&key, erasure))
+        self.run_for_keys(emails, move |committer, key| committer.erase(key, erasure))
     }
 
     fn are_listed(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
-        let keys: Vec<_> = emails.iter().map(Email::key).collect();
-        self.run(keys.len(), move |committer| {
-            let are_listed = keys
-                .iter()
-                .map(|key| committer.contents.people.contains(key));
-            are_listed.collect()
+        self.run_for_keys(emails, |committer, key| {
+            committer.contents.people.contains(key)
         })
     }
 
@@ -230,13 +200,11 @@ impl OwnerList for SledWaitlist {
     }
 
     fn suppress(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
-        let keys = emails.iter().map(Email::key).collect();
-        self.run_for_each(keys, |it, key: String| it.suppress_unlisted(&key))
+        self.run_for_keys(emails, SledCommitter::suppress_unlisted)
     }
 
     fn lift(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
-        let keys = emails.iter().map(Email::key).collect();
-        self.run_for_each(keys, |committer, key: String| committer.lift_address(&key))
+        self.run_for_keys(emails, SledCommitter::lift_address)
     }
 
     fn suppressions(&self) -> StoreFuture<'_, Suppressions> {
@@ -256,24 +224,17 @@ impl OwnerList for SledWaitlist {
     }
 
     fn compact(&self) -> StoreFuture<'_, Compaction> {
-        let queue = self.queue.clone();
-        // It costs a whole batch, so nothing else changes the list in the same one.
-        let compact = move || {
-            queue.blocking_request(|reply| Job::new(CALL_MAX, reply, SledCommitter::compact))
-        };
         Box::pin(async move {
-            let compacted = spawn_blocking(compact).await;
-            let compacted = compacted.map_err(|_| StoreError::Stopped)??;
+            // It costs a whole batch, so nothing else changes the list in the same one.
+            let job = |reply| Job::new(CALL_MAX, reply, SledCommitter::compact);
+            let compacted = self.queue.enqueue(Duration::MAX, job).await?;
             compacted.map_err(|error| StoreError::NotCompacted(error.to_string().into()))
         })
     }
 
     fn entries(&self, selection: Selection) -> Result<EntryStream, StoreError> {
-        let snapshot = self.snapshot();
-        let (count, is_everything) = (snapshot.count, selection.is_everything());
-        let (selected, entries) = entries::entries(snapshot, selection)?;
-        let count = if is_everything { count } else { selected };
-        Ok(EntryStream::new(count, entries))
+        let snapshot = locked(&self.published.snapshot).clone();
+        entries::entries(snapshot, selection)
     }
 }
 
@@ -300,11 +261,7 @@ impl Waitlist for SledWaitlist {
         self.queue.request(READY_TIMEOUT, job)
     }
 
-    fn count(&self) -> u64 {
-        *self.count.borrow()
-    }
-
     fn watch_count(&self) -> watch::Receiver<u64> {
-        self.count.clone()
+        self.published.count.subscribe()
     }
 }

@@ -15,7 +15,9 @@ use std::{
 
 use super::{
     super::suppression::ListKey,
-    SledWaitlist, compaction,
+    SledWaitlist,
+    committer::SledCommitter,
+    compaction,
     contents::Contents,
     database,
     deadline::run_with_deadline,
@@ -35,15 +37,6 @@ use crate::exit::print_stderr;
 const NEW_STORE_DIR: &str = "waitlist.new";
 /// The directory of the copy that is opened first.
 const SCRATCH_COPY_DIR: &str = "waitlist.trial";
-/// An open list.
-pub(super) struct OpenedStore {
-    pub(super) database: ::sled::Db,
-    pub(super) records: ::sled::Tree,
-    pub(super) contents: Contents,
-    pub(super) files: FileGuard,
-    /// Reserves the list for this process.
-    pub(super) lock: File,
-}
 
 impl SledWaitlist {
     /// Returns whether there is a list in a data directory.
@@ -65,7 +58,7 @@ impl SledWaitlist {
         let store = data.join(STORE_DIR);
         let log = File::open(store.join(LOG_FILE)).map_err(io_error(data))?;
         lock_log(&log, &store)?;
-        let copy = ScratchCopy::in_memory(&store, directory.join(STORE_DIR));
+        let copy = ScratchCopy::new(&store, directory.join(STORE_DIR));
         let copy = copy.map_err(io_error(directory))?;
         drop((lock, log));
         let mut list = Self::open(directory)?;
@@ -75,8 +68,8 @@ impl SledWaitlist {
 }
 
 /// Opens the list in the data directory `data`, and creates both if they are missing (mode 0700). A new list has the key
-/// `new_key`.
-pub(super) fn open(data: &Path, new_key: ListKey) -> Result<OpenedStore, SledOpenError> {
+/// `new_key`. Also returns the file that reserves the list for this process.
+pub(super) fn open(data: &Path, new_key: ListKey) -> Result<(SledCommitter, File), SledOpenError> {
     let to_open_error = io_error(data);
     // sled panics with such a clock.
     if SystemTime::now() < UNIX_EPOCH {
@@ -112,13 +105,8 @@ pub(super) fn open(data: &Path, new_key: ListKey) -> Result<OpenedStore, SledOpe
     compaction::remove_leftovers(&store).map_err(to_open_error)?;
     // An earlier start may have been interrupted before this step.
     sync_ancestors(data).map_err(to_open_error)?;
-    Ok(OpenedStore {
-        database,
-        records,
-        contents,
-        files: FileGuard::new(log, log_path, high_water_mark).map_err(to_open_error)?,
-        lock,
-    })
+    let files = FileGuard::new(log, log_path, high_water_mark).map_err(to_open_error)?;
+    Ok((SledCommitter::new(database, records, contents, files), lock))
 }
 
 /// Locks a data directory, and creates it and its store if they are missing. If that fails, nothing remains.
@@ -141,11 +129,6 @@ fn lock_or_create(data: &Path, new_key: ListKey) -> Result<File, SledOpenError> 
         return Err(error);
     }
     Ok(lock)
-}
-
-/// Generates a key for a list that has none.
-pub(super) fn new_list_key(data: &Path) -> Result<ListKey, SledOpenError> {
-    ListKey::generate().map_err(|error| io_error(data)(io::Error::other(error)))
 }
 
 /// Creates a store beside its final place, syncs it, and renames it. After a power cut it is either complete or

@@ -55,9 +55,9 @@ async fn rejects_a_log_from_before_an_erasure() {
     assert_eq!(directory_contents(&data.join("waitlist")), before);
 }
 
-/// The log is too large for the copy in memory. It ends with a hole, as sled may leave it.
+/// The log ends with a hole, as sled may leave it.
 #[tokio::test(flavor = "multi_thread")]
-async fn large_list_is_checked_on_disk_and_opens() {
+async fn list_opens_with_a_hole_at_the_end_of_its_log() {
     let directory = list_of_50().await;
     let data = directory.path();
     let log = File::options().write(true).open(data.join("waitlist/db"));

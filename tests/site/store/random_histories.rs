@@ -95,7 +95,9 @@ fn time(millis: u16) -> SystemTime {
 /// Returns one of four sources. Some are long, to fill records.
 fn source(number: u8) -> Source {
     let filling = "x".repeat(usize::from(number) * 20);
-    Source::parse(&format!("source{number}{filling}")).expect("a source")
+    format!("source{number}{filling}")
+        .parse()
+        .expect("a source")
 }
 
 /// Returns the address of a person. Some addresses are long, to fill records.

@@ -68,7 +68,7 @@ impl Default for ModelState {
     fn default() -> Self {
         Self {
             entries: Vec::new(),
-            suppressions: Suppressions::new(ListKey::generate().expect("a key")),
+            suppressions: Suppressions::new(ListKey::generate()),
             messages: Vec::new(),
         }
     }

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use landing::waitlist::{
-    CorrectOutcome, Email, Erasure, JoinOutcome, ListKey, Source, Suppressions, Waitlist,
-    WaitlistEntry,
+    Erasure, JoinOutcome, ListKey, Source, Suppressions, Waitlist, WaitlistEntry,
 };
 use tokio::task::JoinSet;
 
@@ -14,14 +13,10 @@ conformance_tests! {
     new_list_has_no_suppressions,
     suppressed_people_are_erased_and_no_import_adds_them,
     joining_lifts_the_suppression,
-    complete_erasure_keeps_a_suppression,
-    correction_to_a_suppressed_address_does_not_lift,
-    imports_skip_only_suppressed_people,
     suppresses_many,
     people_who_left_elsewhere_are_suppressed_unless_listed,
     lifting_needs_nobody_on_the_list,
     key_never_changes,
-    compaction_keeps_suppressions,
     departures_have_the_source_of_the_sign_up,
 }
 
@@ -141,56 +136,6 @@ async fn joining_lifts_the_suppression(fixture: impl StoreFixture) {
     );
 }
 
-async fn complete_erasure_keeps_a_suppression(fixture: impl StoreFixture) {
-    let list = fixture.open();
-    suppress(&*list, &["ann@example.com"]).await;
-    assert!(!erase(&*list, "ann@example.com").await);
-    assert!(is_suppressed(&*list, "ann@example.com").await);
-    assert_eq!(
-        import(&*list, "ann@example.com").await,
-        JoinOutcome::Suppressed
-    );
-}
-
-async fn correction_to_a_suppressed_address_does_not_lift(fixture: impl StoreFixture) {
-    let list = fixture.open();
-    suppress(&*list, &["ann@example.com"]).await;
-    join(&*list, "an@example.com").await;
-    let (old, new) = (email("an@example.com"), email("ann@example.com"));
-    let corrected = list.correct(&old, &new).await;
-    assert_eq!(corrected, Ok(CorrectOutcome::Corrected));
-    assert!(is_suppressed(&*list, "ann@example.com").await);
-    assert_eq!(
-        import(&*list, "ann@example.com").await,
-        JoinOutcome::AlreadyListed
-    );
-    assert_eq!(
-        join(&*list, "ann@example.com").await,
-        JoinOutcome::AlreadyListed
-    );
-    assert!(!is_suppressed(&*list, "ann@example.com").await);
-    assert_eq!(addresses(&*list), ["ann@example.com"]);
-}
-
-async fn imports_skip_only_suppressed_people(fixture: impl StoreFixture) {
-    let list = fixture.open();
-    let person = |number: u64| entry(&format!("{number}@example.com"), number);
-    join(&*list, "6@example.com").await;
-    let gone: Vec<_> = (0..600).step_by(3).map(|it| person(it).email).collect();
-    let erased = list.erase_many(&gone, Erasure::Suppress).await;
-    assert_eq!(erased.map(|it| it.iter().filter(|it| **it).count()), Ok(1));
-    // Each person twice, and more than fit into one batch.
-    let people = (0..600).map(|number| person(number / 2));
-    let joined = list.join_many(people.collect()).await;
-    let expected = (0..600).map(|number| match (number / 2 % 3, number % 2) {
-        (0, _) => JoinOutcome::Suppressed,
-        (_, 0) => JoinOutcome::New,
-        _ => JoinOutcome::AlreadyListed,
-    });
-    assert_eq!(joined, Ok(expected.collect()));
-    assert_eq!((list.count(), entries(&*list).len()), (200, 200));
-}
-
 async fn lifting_needs_nobody_on_the_list(fixture: impl StoreFixture) {
     let list = fixture.open();
     join(&*list, "cyd@example.com").await;
@@ -288,30 +233,8 @@ async fn key_never_changes(fixture: impl StoreFixture) {
     assert_eq!(suppressions.key(), key);
 }
 
-async fn compaction_keeps_suppressions(fixture: impl StoreFixture) {
-    let list = Arc::<dyn Waitlist>::from(fixture.open());
-    let person = |number: u64| entry(&format!("{number}@example.com"), number);
-    list.join_many((0..300).map(person).collect())
-        .await
-        .expect("a response");
-    let gone: Vec<Email> = (100..400).map(|it| person(it).email).collect();
-    list.erase_many(&gone, Erasure::Suppress)
-        .await
-        .expect("a response");
-    join(&*list, "399@example.com").await;
-    super::compact(&*list).await;
-    drop(list);
-    let list = fixture.open();
-    let suppressions = list.suppressions().await.expect("a response");
-    assert_eq!((list.count(), suppressions.len()), (101, 299));
-    assert_eq!(
-        import(&*list, "398@example.com").await,
-        JoinOutcome::Suppressed
-    );
-}
-
 fn source(text: &str) -> Source {
-    Source::parse(text).expect("a source")
+    text.parse().expect("a source")
 }
 
 /// Returns the sources of the people who have left, sorted.

@@ -230,7 +230,7 @@ async fn failed_addition_of_deliveries_is_an_error() {
                  EXECUTE FUNCTION disk_full()",
         )
     });
-    let key = ListKey::generate().expect("random numbers");
+    let key = ListKey::generate();
     let deliveries = vec![Delivery::waiting(key.hash("ann@example.com"))];
     let added = list.add_deliveries(&id, 0, deliveries.clone()).await;
     assert!(added.is_err(), "{added:?}");

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use landing::waitlist::{OwnerList, Source, Waitlist, WaitlistEntry};
+use landing::waitlist::{OwnerList, Waitlist, WaitlistEntry};
 use tempfile::TempDir;
 
 use super::open;
@@ -23,7 +23,7 @@ async fn compaction_removes_erased_and_corrected_addresses_from_the_disk() {
     let directory = TempDir::new().expect("a temporary directory");
     let list = open(directory.path());
     let ann = WaitlistEntry {
-        source: Source::parse("link-of-ann").ok(),
+        source: "link-of-ann".parse().ok(),
         ..entry("ann@example.com", 1)
     };
     list.join(ann).await.expect("a response");
