@@ -15,7 +15,6 @@ conformance_tests! {
     concurrent_joins_of_an_address_are_new_once,
     join_all_returns_outcomes_in_order,
     reports_each_change_of_the_count,
-    entries_survive_reopening,
     long_list_stays_complete,
 }
 
@@ -97,34 +96,6 @@ async fn reports_each_change_of_the_count(fixture: impl StoreFixture) {
     assert!(!changes.has_changed().expect("the list is open"));
     erase(&*list, "ann@example.com").await;
     assert_eq!(*changes.borrow_and_update(), 0);
-}
-
-async fn entries_survive_reopening(fixture: impl StoreFixture) {
-    let list = fixture.open();
-    for typed in ["ann@example.com", "bob@example.com", "cyd@example.com"] {
-        join(&*list, typed).await;
-    }
-    erase(&*list, "ann@example.com").await;
-    erase(&*list, "cyd@example.com").await;
-    drop(list);
-    for round in 0..4 {
-        let list = fixture.open();
-        assert_eq!(list.count(), 1 + round);
-        assert_eq!(
-            join(&*list, "BOB@example.com").await,
-            JoinOutcome::AlreadyListed
-        );
-        assert_eq!(
-            join(&*list, &format!("{round}@example.com")).await,
-            JoinOutcome::New
-        );
-        assert_eq!(
-            join(&*list, "0@example.com").await,
-            JoinOutcome::AlreadyListed
-        );
-    }
-    let listed = addresses(&*fixture.open());
-    assert_eq!(listed[..2], ["bob@example.com", "0@example.com"]);
 }
 
 /// The list is longer than any record or batch of a store, with addresses of many lengths.

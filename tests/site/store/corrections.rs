@@ -12,7 +12,6 @@ use super::{
 
 conformance_tests! {
     corrects_an_address_and_keeps_its_time_and_place,
-    rejects_a_correction_to_a_listed_address,
     corrects_many_addresses_to_long_ones,
     concurrent_corrections_and_erasures_report_what_they_did,
 }
@@ -37,20 +36,6 @@ async fn corrects_an_address_and_keeps_its_time_and_place(fixture: impl StoreFix
     assert_eq!(joined, JoinOutcome::AlreadyListed);
     drop(list);
     assert_eq!(addresses(&*fixture.open())[..3], expected);
-}
-
-async fn rejects_a_correction_to_a_listed_address(fixture: impl StoreFixture) {
-    let list = fixture.open();
-    join(&*list, "ann@example.com").await;
-    join(&*list, "bob@example.com").await;
-    let correct = |old: &str, new: &str| list.correct(&email(old), &email(new));
-    let corrected = correct("ann@example.com", "Bob@example.com").await;
-    assert_eq!(corrected, Ok(CorrectOutcome::NewAddressListed));
-    let corrected = correct("cyd@example.com", "dan@example.com").await;
-    assert_eq!(corrected, Ok(CorrectOutcome::NotListed));
-    let corrected = correct("cyd@example.com", "ann@example.com").await;
-    assert_eq!(corrected, Ok(CorrectOutcome::NotListed));
-    assert_eq!(addresses(&*list), ["ann@example.com", "bob@example.com"]);
 }
 
 /// The new addresses fit neither into the records of the old ones nor into one record.

@@ -14,39 +14,10 @@ use super::{
 };
 
 conformance_tests! {
-    erased_people_can_join_again,
-    erasing_an_unlisted_address_changes_nothing,
     erases_only_the_unconfirmed,
     confirmations_win_over_erasures,
     erases_many_and_reports_each,
     compacts_while_people_join_leave_and_read,
-}
-
-async fn erased_people_can_join_again(fixture: impl StoreFixture) {
-    let list = fixture.open();
-    for typed in ["ann@example.com", "Bob@example.com", "cyd@example.com"] {
-        join(&*list, typed).await;
-    }
-    assert!(erase(&*list, "bob@EXAMPLE.com").await);
-    assert_eq!(list.count(), 2);
-    assert_eq!(addresses(&*list), ["ann@example.com", "cyd@example.com"]);
-    assert!(!erase(&*list, "bob@example.com").await);
-
-    assert_eq!(join(&*list, "bob@example.com").await, JoinOutcome::New);
-    assert_eq!(list.count(), 3);
-    drop(list);
-    let listed = addresses(&*fixture.open());
-    assert_eq!(
-        listed,
-        ["ann@example.com", "cyd@example.com", "bob@example.com"]
-    );
-}
-
-async fn erasing_an_unlisted_address_changes_nothing(fixture: impl StoreFixture) {
-    let list = fixture.open();
-    join(&*list, "ann@example.com").await;
-    assert!(!erase(&*list, "bob@example.com").await);
-    assert_eq!(addresses(&*list), ["ann@example.com"]);
 }
 
 async fn erases_only_the_unconfirmed(fixture: impl StoreFixture) {

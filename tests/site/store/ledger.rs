@@ -15,7 +15,6 @@ conformance_tests! {
     deliveries_are_added_only_by_a_caller_who_knows_the_others,
     added_deliveries_that_had_begun_are_unknown,
     delivery_begins_once,
-    ledger_survives_reopening,
     ledger_survives_corrections_erasures_and_compaction,
     knows_who_is_listed,
     keeps_many_deliveries,
@@ -181,28 +180,6 @@ async fn delivery_begins_once(fixture: impl StoreFixture) {
         (DeliveryState::Sending, 1)
     );
     assert_eq!(deliveries[1], Delivery::waiting(hash(1)));
-}
-
-async fn ledger_survives_reopening(fixture: impl StoreFixture) {
-    let list = fixture.open();
-    let launch = begin_message(&*list, "launch", 4).await;
-    let begun = list.begin_deliveries(&launch, first_starts(2)).await;
-    assert_eq!(begun, Ok(vec![true; 2]));
-    let accepted = status(DeliveryState::Accepted, Some((250, "Ok")));
-    let results = vec![result(0, 1, accepted.clone())];
-    assert_eq!(list.finish_deliveries(&launch, results).await, Ok(()));
-    let messages = list.messages().await;
-    drop(list);
-    let list = fixture.open();
-    assert_eq!(list.messages().await, messages);
-    let deliveries = list.deliveries(&launch).await.expect("readable");
-    assert_eq!(deliveries[0].status, accepted);
-    assert_eq!(
-        deliveries[2..],
-        [2, 3].map(|it| Delivery::waiting(hash(it)))
-    );
-    assert_eq!(deliveries[1].attempts, 1);
-    assert_ne!(deliveries[1].status.state, DeliveryState::Waiting);
 }
 
 async fn ledger_survives_corrections_erasures_and_compaction(fixture: impl StoreFixture) {

@@ -1,16 +1,14 @@
 //! The results of deliveries in the ledger. Every store passes these tests.
 
-use landing::waitlist::{Delivery, DeliveryState, StoreError};
+use landing::waitlist::{DeliveryState, StoreError};
 
 use super::{
     StoreFixture,
-    ledger::{begin, begin_message, first_starts, hash, result, start, states, status},
+    ledger::{begin, begin_message, first_starts, result, start, states, status},
 };
 
 conformance_tests! {
     results_are_kept_with_their_replies,
-    finished_deliveries_do_not_change,
-    deferred_deliveries_begin_again,
     late_and_repeated_messages_of_an_attempt_change_nothing,
     two_results_of_an_attempt_are_not_both_recorded,
 }
@@ -48,41 +46,6 @@ async fn results_are_kept_with_their_replies(fixture: impl StoreFixture) {
         statuses[6].reply.as_ref().map(|it| it.text().len()),
         Some(200)
     );
-}
-
-async fn finished_deliveries_do_not_change(fixture: impl StoreFixture) {
-    let list = fixture.open();
-    let launch = begin_message(&*list, "launch", 2).await;
-    assert!(begin(&*list, &launch, start(0, DeliveryState::Waiting, 0)).await);
-    let accepted = status(DeliveryState::Accepted, Some((250, "Ok")));
-    let refused = status(DeliveryState::Refused, Some((550, "No")));
-    for status in [&accepted, &refused] {
-        let results = [0, 1, 9].map(|number| result(number, 1, status.clone()));
-        let finished = list.finish_deliveries(&launch, results.to_vec()).await;
-        assert_eq!(finished, Err(StoreError::Superseded));
-    }
-    let deliveries = list.deliveries(&launch).await.expect("readable");
-    assert_eq!(deliveries[0].status, accepted);
-    // It had not begun.
-    assert_eq!(deliveries[1], Delivery::waiting(hash(1)));
-}
-
-async fn deferred_deliveries_begin_again(fixture: impl StoreFixture) {
-    let list = fixture.open();
-    let launch = begin_message(&*list, "launch", 1).await;
-    let mut expected = DeliveryState::Waiting;
-    for (attempts, state) in (0..).zip([
-        DeliveryState::Deferred,
-        DeliveryState::Unknown,
-        DeliveryState::Refused,
-    ]) {
-        assert!(begin(&*list, &launch, start(0, expected, attempts)).await);
-        let results = vec![result(0, attempts + 1, status(state, None))];
-        assert_eq!(list.finish_deliveries(&launch, results).await, Ok(()));
-        expected = state;
-    }
-    let deliveries = list.deliveries(&launch).await.expect("readable");
-    assert_eq!(deliveries[0].attempts, 3);
 }
 
 /// The first attempt is given back. Everything that was sent for it arrives again during the second one.

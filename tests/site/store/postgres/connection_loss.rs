@@ -11,50 +11,12 @@ use super::{ProxiedDatabase, is_outage, open_url, wait_for_count, within_timeout
 use crate::{
     fault_proxy::{Fault, FaultProxy},
     postgres_server::PostgresServer,
-    process::{TEST_TIMEOUT, wait_until},
-    store::{addresses, email, entry, erase, join},
+    process::TEST_TIMEOUT,
+    store::{addresses, email, entry, join},
 };
 
 /// Part of the addresses whose statements fail.
 const INTERRUPTED: &str = "interrupted";
-
-#[tokio::test(flavor = "multi_thread")]
-async fn interrupted_join_is_new_once() {
-    for fault in [Fault::BeforeStatement, Fault::AfterStatement] {
-        let proxy = ProxiedDatabase::create(INTERRUPTED).await;
-        let list = proxy.open();
-        join(&list, "ann@example.com").await;
-        proxy.fail_next(fault);
-        assert_eq!(
-            join(&list, "interrupted@example.com").await,
-            JoinOutcome::New,
-            "{fault:?}"
-        );
-        assert_eq!(proxy.faults(), 1);
-        assert_eq!(
-            join(&list, "interrupted@example.com").await,
-            JoinOutcome::AlreadyListed
-        );
-        assert_eq!(list.count(), 2, "{fault:?}");
-        assert_eq!(
-            addresses(&list),
-            ["ann@example.com", "interrupted@example.com"]
-        );
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn interrupted_repeated_join_is_already_listed() {
-    let proxy = ProxiedDatabase::create(INTERRUPTED).await;
-    let list = proxy.open();
-    join(&list, "interrupted@example.com").await;
-    for fault in [Fault::BeforeStatement, Fault::AfterStatement] {
-        proxy.fail_next(fault);
-        let again = join(&list, "INTERRUPTED@example.com").await;
-        assert_eq!(again, JoinOutcome::AlreadyListed, "{fault:?}");
-    }
-    assert_eq!((proxy.faults(), list.count()), (2, 1));
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn interrupted_erasure_reports_who_was_listed() {
@@ -75,24 +37,6 @@ async fn interrupted_erasure_reports_who_was_listed() {
         }
         assert_eq!(proxy.faults(), 2, "{fault:?}");
     }
-}
-
-/// As when the database server hangs during the statement, and continues later.
-#[tokio::test(flavor = "multi_thread")]
-async fn late_erasure_keeps_a_person_who_joined_again() {
-    let proxy = ProxiedDatabase::create(INTERRUPTED).await;
-    let list = proxy.open();
-    join(&list, "interrupted@example.com").await;
-    proxy.fail_second(Fault::DeliverLate);
-    assert!(erase(&list, "interrupted@example.com").await);
-    assert_eq!(proxy.faults(), 1);
-    assert_eq!(
-        join(&list, "interrupted@example.com").await,
-        JoinOutcome::New
-    );
-    proxy.release().await;
-    assert_eq!(addresses(&list), ["interrupted@example.com"]);
-    assert_eq!(list.count(), 1);
 }
 
 /// Each person joins twice at the same time.
@@ -197,36 +141,6 @@ async fn join_until_error(list: &PostgresWaitlist) -> (usize, StoreError) {
             Err(error) => return (acknowledged, error),
         }
     }
-}
-
-/// A restart interrupts a commit that waits for its standby. After the restart the commit is visible, but the standby
-/// does not have it, so it would be lost with the server.
-#[tokio::test(flavor = "multi_thread")]
-async fn unreplicated_commit_is_not_acknowledged_after_a_restart() {
-    let server = PostgresServer::start();
-    let list = open_url(&server.create_database());
-    join(&list, "ann@example.com").await;
-    server.set_synchronous_standby("missing");
-    let restart = tokio::task::spawn_blocking(move || {
-        let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
-        wait_until("a commit waits for a standby", || {
-            server.sql("postgres", waiting) != "0"
-        });
-        server.down("fast");
-        server.up();
-        server
-    });
-    let (acknowledged, interrupted) = join_until_error(&list).await;
-    let _server = restart.await.expect("the server restarts");
-    assert!(is_outage(&interrupted), "{interrupted:?}");
-    assert_eq!(
-        addresses(&list).len(),
-        acknowledged + 2,
-        "the interrupted commit is visible"
-    );
-    let again = list.join(numbered_person(acknowledged)).await;
-    let again = again.expect_err("no standby has the entry");
-    assert!(is_outage(&again), "{again:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
