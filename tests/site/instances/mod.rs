@@ -2,7 +2,6 @@
 
 mod database_faults;
 mod load_balancer;
-mod manual_failover;
 mod patroni;
 
 use std::{
