@@ -68,15 +68,9 @@ pub(in crate::cli) struct SendArgs {
     /// Do not check first whether the site knows the unsubscribe links
     #[arg(long)]
     pub(super) skip_link_check: bool,
-    /// Do not wait to try deferred messages again
-    #[arg(long)]
-    pub(super) no_wait: bool,
     /// Messages per second, at most; 0 removes the limit
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = number::<u32>(0..=10_000))]
     pub(super) rate: u32,
-    /// Connections to the mail server
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = number::<usize>(1..=64))]
-    pub(super) connections: usize,
     /// Name of the product
     #[arg(long, env = "LANDING_PRODUCT", value_name = "NAME", default_value = crate::copy::PRODUCT,
           value_parser = parse_product_name)]

@@ -5,8 +5,7 @@
 //! - `recipients`: chooses the people, and finds their addresses. `plan`: the result.
 //! - `message_writer`: writes the e-mail for each person. `preview`: the first one as it would look.
 //! - `test_copy`: sends a copy to any address. `abandon`: gives up the rest of an interrupted send.
-//! - `outbox`: the messages that are waiting, shared by the connections. `pace`: the messages per second.
-//! - `sender`: sends over one connection.
+//! - `sender`: sends the messages.
 //! - `brake`: stops a send that harms the sender's reputation.
 
 mod abandon;
@@ -14,8 +13,6 @@ mod args;
 mod brake;
 mod identity;
 mod message_writer;
-mod outbox;
-mod pace;
 mod plan;
 mod preview;
 mod recipients;
@@ -31,7 +28,6 @@ use super::{
     delivery_counts::DeliveryCounts,
     link_check::check_link_of,
     terminal::{
-        progress::entry_progress,
         question::{ask, can_ask},
         signals,
     },
@@ -43,7 +39,6 @@ use crate::{
     waitlist::{DeliveryState, MessageId},
 };
 use message_writer::MessageWriter;
-use outbox::Outbox;
 use plan::Plan;
 use sender::Sender;
 
@@ -58,10 +53,7 @@ pub(super) fn run(args: &SendArgs) -> anyhow::Result<()> {
     let settings = args.mail.settings()?;
     let signer = DkimSigner::from_settings(&settings)?;
     let origin = args.origin()?;
-    let list = match args.dry_run {
-        true => location.open_to_read()?,
-        false => location.open()?,
-    };
+    let list = location.open()?;
     let key = list.key()?;
     let writer = MessageWriter {
         template: &template,
@@ -144,38 +136,23 @@ fn send(
     let mut json = preview::to_json(&plan, writer);
     list.call(|list| list.add_message(identity::message(writer.template)))?;
     let recipients = plan.record(list, id)?;
-    let total = recipients.len();
-    let connections = args.connections.clamp(1, total.max(1));
-    let outbox = Outbox::new(recipients, connections, args.rate, !args.no_wait);
-    let (interrupted, give_up) = (outbox.stop_handle(), CancellationToken::new());
+    let give_up = CancellationToken::new();
     let given_up = give_up.clone();
     signals::on_interrupt(move || {
         if given_up.is_cancelled() {
-            return Some("interrupted again; messages under way are unknown".to_owned());
+            return Some("interrupted again; the message under way is unknown".to_owned());
         }
-        interrupted.stop("interrupted");
         given_up.cancel();
-        print_stderr("waiting for the results of the messages that are written; interrupt again to stop at once; their results will then be unknown");
+        print_stderr("waiting for the result of the message that is written; interrupt again to stop at once; its result will then be unknown");
         None
     })
     .context("cannot handle signals")?;
-    let bar = entry_progress(total as u64, "sending");
-    let sender = Sender {
-        list,
-        client,
-        writer,
-        outbox: &outbox,
-        connections,
-        give_up,
-        bar: &bar,
-    };
-    sender.send_all();
-    bar.finish_and_clear();
-    let counts = outbox.counts();
+    let sender = Sender::new(list, writer, client, args.rate, give_up)?;
+    let (counts, stop) = sender.send_all(&recipients);
     json["results"] = json!(counts);
     args.output
         .print(&json, |out| writeln!(out, "{}", counts.describe()))?;
-    check_results(&counts, outbox.stop(), &plan, id)
+    check_results(&counts, stop, &plan, id)
 }
 
 /// Fails if the send has stopped, or if somebody may not have got the message.

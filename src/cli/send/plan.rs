@@ -5,21 +5,15 @@ use serde_json::{Value, json};
 
 use crate::cli::{terminal::output::counted, waitlist_handle::WaitlistHandle};
 use crate::exit::print_stderr;
-use crate::waitlist::{
-    AddressHash, Delivery, DeliveryStart, DeliveryState, DeliveryStatus, Email, MessageId,
-};
+use crate::waitlist::{Delivery, DeliveryStart, DeliveryState, Email, MessageId};
 
 /// A person who gets the message.
 #[derive(Clone, Debug)]
 pub(super) struct Recipient {
     /// The number of the delivery in the ledger.
     pub(super) number: u32,
-    /// How far the delivery is.
-    pub(super) status: DeliveryStatus,
-    /// How often the delivery was begun.
-    pub(super) attempts: u32,
-    /// How often this command has tried it again.
-    pub(super) retries: usize,
+    /// The delivery before this command begins it.
+    pub(super) delivery: Delivery,
     /// The address, or `None` if the person has left the list.
     pub(super) email: Option<Email>,
     /// The position on the list, from 1.
@@ -31,8 +25,8 @@ impl Recipient {
     pub(super) fn start(&self) -> DeliveryStart {
         DeliveryStart {
             number: self.number,
-            state: self.status.state,
-            attempts: self.attempts,
+            state: self.delivery.status.state,
+            attempts: self.delivery.attempts,
         }
     }
 }
@@ -95,10 +89,10 @@ impl SkipCounts {
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) recipients: Vec<Recipient>,
-    /// The hashes of those who are not in the ledger yet. Their deliveries get the numbers after the known ones.
-    pub(super) new: Vec<AddressHash>,
     /// The number of deliveries in the ledger.
     known: u32,
+    /// The number of the next delivery that is not in the ledger yet.
+    pub(super) next: u32,
     /// People on the list who match the selection.
     pub(super) selected: u64,
     /// Those of them who do not get the message.
@@ -118,26 +112,20 @@ impl Plan {
             let in_state = deliveries.iter().filter(|it| it.status.state == state);
             in_state.count() as u64
         };
-        let is_resent = resend.contains(&DeliveryState::Unknown);
+        let known = u32::try_from(deliveries.len())?;
         Ok(Self {
             recipients: Vec::new(),
-            new: Vec::new(),
-            known: u32::try_from(deliveries.len())?,
+            known,
+            next: known,
             selected: 0,
             skipped: SkipCounts::default(),
             waiting: 0,
-            unknown: if is_resent {
-                0
-            } else {
-                count(DeliveryState::Unknown)
+            unknown: match resend.contains(&DeliveryState::Unknown) {
+                true => 0,
+                false => count(DeliveryState::Unknown),
             },
             under_way: count(DeliveryState::Sending),
         })
-    }
-
-    /// Returns the number of the next delivery that is not in the ledger yet.
-    pub(super) fn next_number(&self) -> anyhow::Result<u32> {
-        Ok(self.known + u32::try_from(self.new.len())?)
     }
 
     /// Records the new recipients in the ledger, and takes all of them.
@@ -146,7 +134,8 @@ impl Plan {
         list: &WaitlistHandle,
         id: &MessageId,
     ) -> anyhow::Result<Vec<Recipient>> {
-        let new: Vec<_> = self.new.drain(..).map(Delivery::waiting).collect();
+        let new = self.recipients.iter().filter(|it| it.number >= self.known);
+        let new: Vec<_> = new.map(|it| it.delivery.clone()).collect();
         if !new.is_empty() && !list.add_deliveries(id, self.known, &new)? {
             bail!("another command is sending {id}; wait until it is done, and run this one again");
         }

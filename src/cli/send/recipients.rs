@@ -124,22 +124,16 @@ impl Chooser<'_> {
             Audience::All | Audience::Person(_) => true,
         };
         let recipient = Recipient {
-            number: number.unwrap_or(self.plan.next_number()?),
-            status: delivery.map_or(DeliveryStatus::new(DeliveryState::Waiting), |it| {
-                it.status.clone()
-            }),
-            attempts: delivery.map_or(0, |it| it.attempts),
-            retries: 0,
+            number: number.unwrap_or(self.plan.next),
+            delivery: delivery.map_or_else(|| Delivery::waiting(hash), Clone::clone),
             email: Some(entry.email.clone()),
             position,
         };
-        if is_deferred_by_objection(&recipient.status) {
+        if is_deferred_by_objection(&recipient.delivery.status) {
             self.objected.push(recipient);
         } else if has_room {
             self.plan.recipients.push(recipient);
-            if delivery.is_none() {
-                self.plan.new.push(hash);
-            }
+            self.plan.next += u32::from(delivery.is_none());
         } else {
             self.plan.waiting += u64::from(is_waiting);
         }
@@ -237,9 +231,7 @@ impl Chooser<'_> {
             if is_unsent && !self.listed.contains(&number) {
                 self.plan.recipients.push(Recipient {
                     number,
-                    status: delivery.status.clone(),
-                    attempts: delivery.attempts,
-                    retries: 0,
+                    delivery: delivery.clone(),
                     email: None,
                     position: 0,
                 });

@@ -1,30 +1,30 @@
-//! Sends messages over a connection, one after another.
+//! Sends messages over one connection, one after another.
 
 use std::{
-    slice, thread,
+    slice,
     time::{Duration, Instant, SystemTime},
 };
 
 use anyhow::Context;
-use indicatif::ProgressBar;
-use tokio::runtime::{Builder, Runtime};
+use indicatif::ProgressIterator;
+use tokio::{
+    runtime::{Builder, Runtime},
+    time::timeout,
+};
 use tokio_util::sync::CancellationToken;
 
-use super::{
-    message_writer::{MessageWriter, WrittenMessage},
-    outbox::{Attempt, Next, Outbox},
-    plan::Recipient,
-};
+use super::{brake::Brake, message_writer::MessageWriter, plan::Recipient};
 use crate::{
-    cli::{list_error::LocatedListError, waitlist_handle::WaitlistHandle},
-    mail::{ComposeError, ConnectError, Mailer, SmtpClient},
+    cli::{
+        delivery_counts::DeliveryCounts, list_error::LocatedListError,
+        terminal::progress::entry_progress, waitlist_handle::WaitlistHandle,
+    },
+    mail::{ComposeError, Mailer, SmtpClient},
     waitlist::{DeliveryResult, DeliveryState, DeliveryStatus, Email},
 };
 
 /// Time in which a message is tried again over a new connection.
 const RECONNECT_PERIOD: Duration = Duration::from_secs(120);
-/// Maximum time until a connection that waits notices that the send stops.
-const STOP_INTERVAL: Duration = Duration::from_millis(100);
 /// Pauses before another attempt to connect.
 const CONNECT_PAUSES: [Duration; 3] = [
     Duration::from_secs(1),
@@ -32,206 +32,146 @@ const CONNECT_PAUSES: [Duration; 3] = [
     Duration::from_secs(25),
 ];
 
-/// Sends the messages of an outbox.
+/// Sends messages.
 pub(super) struct Sender<'a> {
-    pub(super) list: &'a WaitlistHandle,
-    pub(super) client: &'a SmtpClient,
-    pub(super) writer: &'a MessageWriter<'a>,
-    pub(super) outbox: &'a Outbox,
-    /// The number of connections.
-    pub(super) connections: usize,
-    /// Cancelled when the messages under way are given up, unless their ends are written.
-    pub(super) give_up: CancellationToken,
-    pub(super) bar: &'a ProgressBar,
-}
-
-/// A connection, with a runtime on this thread. A runtime with its own threads would pass each reply of the server
-/// from one thread to another, which takes longer.
-struct SendConnection<'a> {
+    list: &'a WaitlistHandle,
+    writer: &'a MessageWriter<'a>,
+    /// For the connection.
     runtime: Runtime,
     mailer: Mailer<'a>,
-    /// The mail server does not want it, and others send.
-    is_left_to_others: bool,
+    /// Cancelled when the owner interrupts the send: the message under way is given up, unless its end is written.
+    give_up: CancellationToken,
+    /// Why the send stops, if it does.
+    stop: Option<String>,
+    brake: Brake,
+    /// The time between two messages, and when the next one may begin.
+    interval: Duration,
+    next: Instant,
 }
 
-impl<'a> SendConnection<'a> {
-    fn new(
+impl<'a> Sender<'a> {
+    /// Allows `rate` messages per second. 0 allows any number.
+    pub(super) fn new(
+        list: &'a WaitlistHandle,
+        writer: &'a MessageWriter<'a>,
         client: &'a SmtpClient,
-        sender: &'a str,
+        rate: u32,
         give_up: CancellationToken,
     ) -> anyhow::Result<Self> {
         let runtime = Builder::new_current_thread().enable_all().build();
+        let bounce_address = &writer.settings.bounce_address;
         Ok(Self {
+            list,
+            writer,
             runtime: runtime.context("cannot start the runtime")?,
-            mailer: Mailer::new(client, sender, give_up),
-            is_left_to_others: false,
+            mailer: Mailer::new(client, bounce_address, give_up.clone()),
+            give_up,
+            stop: None,
+            brake: Brake::default(),
+            interval: Duration::from_secs(1).checked_div(rate).unwrap_or_default(),
+            next: Instant::now(),
         })
     }
 
-    fn connect(&mut self) -> Result<(), ConnectError> {
-        self.runtime.block_on(self.mailer.connect())
-    }
-
-    fn send(
-        &mut self,
-        email: &Email,
-        message: &WrittenMessage,
-    ) -> Result<Option<DeliveryStatus>, ConnectError> {
-        let WrittenMessage { bytes, token } = message;
-        let sent = self.mailer.send(email, bytes, slice::from_ref(token));
-        self.runtime.block_on(sent)
-    }
-}
-
-impl Sender<'_> {
-    /// Sends all messages over some connections.
-    pub(super) fn send_all(&self) {
-        thread::scope(|scope| {
-            for _ in 0..self.connections {
-                scope.spawn(|| {
-                    if let Err(error) = self.run_connection() {
-                        self.outbox.fail(format_args!("{error:#}"));
-                    }
-                });
-            }
-        });
-    }
-
-    /// Sends messages over one connection, until none is left.
-    fn run_connection(&self) -> anyhow::Result<()> {
-        let bounce_address = &self.writer.settings.bounce_address;
-        let mut connection =
-            SendConnection::new(self.client, bounce_address, self.give_up.clone())?;
-        while !connection.is_left_to_others {
-            match self.outbox.take() {
-                Next::Send(recipient) => self.send(recipient, &mut connection)?,
-                Next::Wait(pause) => thread::sleep(pause),
-                Next::Done => break,
-            }
+    /// Sends all messages. Returns the results, and why the send stopped before the end, if it did.
+    pub(super) fn send_all(mut self, recipients: &[Recipient]) -> (DeliveryCounts, Option<String>) {
+        let mut counts = DeliveryCounts::default();
+        let bar = entry_progress(recipients.len() as u64, "sending");
+        for recipient in recipients.iter().progress_with(bar) {
+            // Before anything is recorded: after a crash, those who wait are not in doubt.
+            self.wait_for_turn();
+            counts.add(match self.is_stopped() {
+                true => recipient.delivery.status.state,
+                false => self.send(recipient),
+            });
         }
-        connection.runtime.block_on(connection.mailer.quit());
-        Ok(())
+        self.runtime.block_on(self.mailer.quit());
+        (counts, self.stop)
     }
 
-    /// Begins a delivery, sends the message, and records the result. One at a time: after a crash, each connection has only
-    /// one in doubt.
-    fn send(
-        &self,
-        mut recipient: Recipient,
-        connection: &mut SendConnection<'_>,
-    ) -> Result<(), LocatedListError> {
-        // Before anything is recorded: after a crash, those who wait are not in doubt.
-        self.wait_for_pace();
+    /// Waits until the next message may begin, unless the send stops.
+    fn wait_for_turn(&mut self) {
+        if !self.is_stopped() {
+            let now = Instant::now();
+            let begin = self.next.max(now);
+            self.next = begin + self.interval;
+            self.sleep(begin - now);
+        }
+    }
+
+    /// Begins a delivery, sends the message, and records the result. One at a time: after a crash, only one is in doubt.
+    /// Returns the state.
+    fn send(&mut self, recipient: &Recipient) -> DeliveryState {
         let id = self.writer.template.id();
-        let begun = self
-            .list
-            .call(|list| list.begin_deliveries(id, vec![recipient.start()]));
+        let starts = || vec![recipient.start()];
+        let begun = self.list.call(|list| list.begin_deliveries(id, starts()));
         if !matches!(begun.as_deref(), Ok([true])) {
             // Another command sends it, or nobody knows whether the list has recorded it.
-            self.outbox.finish(recipient, Attempt::without_result());
-            return begun.map(drop);
+            self.stop = begun.err().map(|error| error.to_string());
+            return DeliveryState::Sending;
         }
-        recipient.attempts += 1;
-        let sent = self.send_begun(&recipient, connection);
-        let attempt = match &sent {
-            Ok(Some(status)) => Attempt::Done(DeliveryStatus {
-                since: Some(SystemTime::now()),
-                ..status.clone()
-            }),
-            Ok(None) | Err(_) => Attempt::GivenBack,
-        };
+        let sent = self.attempt(recipient).map(|status| DeliveryStatus {
+            since: Some(SystemTime::now()),
+            ..status
+        });
+        // It is as it was before if nothing was sent.
+        let status = sent.unwrap_or_else(|reason| {
+            self.stop = Some(reason);
+            recipient.delivery.status.clone()
+        });
+        let state = status.state;
         let result = DeliveryResult {
             number: recipient.number,
-            attempt: recipient.attempts,
-            status: match &attempt {
-                Attempt::Done(status) => status.clone(),
-                // As it was before.
-                Attempt::GivenBack => recipient.status.clone(),
-            },
+            attempt: recipient.delivery.attempts + 1,
+            status,
         };
-        let recorded = self.list.finish_deliveries(id, &[result]);
-        let attempt = match recorded {
-            Ok(()) => attempt,
-            // The list does not know the result.
-            Err(_) => Attempt::without_result(),
-        };
-        if self.outbox.finish(recipient, attempt) {
-            self.bar.inc(1);
-        }
-        recorded.and(sent.map(drop))
-    }
-
-    /// Waits until the next message may begin, or the send stops.
-    fn wait_for_pace(&self) {
-        self.sleep_until(Instant::now() + self.outbox.pace.reserve());
-    }
-
-    /// Sleeps, at most until the send stops.
-    fn sleep_until(&self, until: Instant) {
-        while self.outbox.stop().is_none() {
-            let rest = until.saturating_duration_since(Instant::now());
-            if rest.is_zero() {
-                break;
+        match self.list.finish_deliveries(id, &[result]) {
+            Ok(()) => state,
+            Err(error) => {
+                // The list does not know the result.
+                self.stop = Some(error.to_string());
+                DeliveryState::Sending
             }
-            thread::sleep(rest.min(STOP_INTERVAL));
         }
     }
 
-    /// Sends a message. Returns the result, or `None` if it was not sent because the send stops.
-    fn send_begun(
-        &self,
-        recipient: &Recipient,
-        connection: &mut SendConnection<'_>,
-    ) -> Result<Option<DeliveryStatus>, LocatedListError> {
-        if self.outbox.stop().is_some() {
-            return Ok(None);
-        }
-        let has_left = || Ok(Some(DeliveryStatus::new(DeliveryState::Skipped)));
+    /// Sends a message, over a new connection if necessary. Returns the result, or why nothing was sent and the send stops.
+    fn attempt(&mut self, recipient: &Recipient) -> Result<DeliveryStatus, String> {
+        let has_left = Ok(DeliveryStatus::new(DeliveryState::Skipped));
         let Some(email) = &recipient.email else {
-            return has_left();
+            return has_left;
         };
         let message = match self.writer.write(email, recipient.position) {
-            Ok(message) => message,
-            Err(ComposeError::Address) => {
-                return Ok(Some(DeliveryStatus::new(DeliveryState::Refused)));
-            }
+            Err(ComposeError::Address) => return Ok(DeliveryStatus::new(DeliveryState::Refused)),
             // It would fail for everybody.
-            Err(error) => {
-                self.outbox.fail(error);
-                return Ok(None);
-            }
+            written => written.map_err(|error| error.to_string())?,
         };
         let mut pauses = CONNECT_PAUSES.iter();
         let started = Instant::now();
         loop {
-            let connected = connection.connect();
+            let connected = self.runtime.block_on(self.mailer.connect());
             // Last: the person may have left a moment ago, or while it connected.
-            if connected.is_ok() && !self.is_listed(email)? {
-                return has_left();
+            if connected.is_ok() && !self.is_listed(email).map_err(|error| error.to_string())? {
+                return has_left;
             }
-            let error = match connected.and_then(|()| connection.send(email, &message)) {
+            let secrets = slice::from_ref(&message.token);
+            let sent = connected.and_then(|()| {
+                let sent = self.mailer.send(email, &message.bytes, secrets);
+                self.runtime.block_on(sent)
+            });
+            let error = match sent {
                 Ok(Some(status)) => {
-                    self.outbox.check(&status);
-                    return Ok(Some(status));
+                    self.stop = self.brake.check(&status);
+                    return Ok(status);
                 }
                 Ok(None) => continue,
                 Err(error) => error,
             };
-            if error.is_deferral() && self.outbox.leave_to_others() {
-                connection.is_left_to_others = true;
-                return Ok(None);
-            }
             let may_reconnect = error.is_transient() && started.elapsed() < RECONNECT_PERIOD;
-            let pause = pauses.next().filter(|_| may_reconnect);
-            match pause {
-                Some(pause) if self.outbox.stop().is_none() => {
-                    self.sleep_until(Instant::now() + *pause);
-                }
-                _ => {
-                    let server = &self.writer.settings.smtp;
-                    self.outbox.fail(format_args!("{server}: {error}"));
-                    return Ok(None);
-                }
+            match pauses.next().filter(|_| may_reconnect) {
+                Some(pause) if !self.is_stopped() => self.sleep(*pause),
+                _ if self.is_stopped() => return Err("interrupted".to_owned()),
+                _ => return Err(format!("{}: {error}", self.writer.settings.smtp)),
             }
         }
     }
@@ -241,5 +181,20 @@ impl Sender<'_> {
     fn is_listed(&self, email: &Email) -> Result<bool, LocatedListError> {
         let is_listed = self.list.are_listed(slice::from_ref(email))? == [true];
         Ok(is_listed && !self.list.is_suppressed(email)?)
+    }
+
+    /// Returns whether the send stops, perhaps because the owner interrupts it.
+    fn is_stopped(&mut self) -> bool {
+        if self.give_up.is_cancelled() {
+            self.stop.get_or_insert_with(|| "interrupted".to_owned());
+        }
+        self.stop.is_some()
+    }
+
+    /// Sleeps, at most until the owner interrupts the send.
+    fn sleep(&self, pause: Duration) {
+        let interrupted = async { timeout(pause, self.give_up.cancelled()).await };
+        // Either way, the pause is over.
+        let _ = self.runtime.block_on(interrupted);
     }
 }

@@ -115,7 +115,7 @@ fn every_place_is_restored_to_every_other() {
             Step::End if line.contains("Bob@") => Action::AcceptAndCut,
             _ => Action::Continue,
         });
-        send(&from, &server, &["--all", "--connections", "1"]);
+        send(&from, &server, &["--all"]);
         from.stdout(&["unsubscribe", "cyd@example.com", "dan@example.com"]);
         let backup = from.stdout(&["backup"]);
         // An empty list that was served, an empty database, and nothing.

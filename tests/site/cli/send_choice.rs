@@ -8,8 +8,8 @@ use std::sync::{
 
 use super::{
     assert_contains,
-    send::{MESSAGE, args, send, start},
-    stderr, stdout, with_three_people, without_server,
+    send::{MESSAGE, args, send, send_file, start},
+    stderr, with_three_people, without_server,
 };
 use crate::{
     mail::smtp_server::{Action, SmtpServer, Step},
@@ -21,7 +21,7 @@ fn messages_without_a_reply_stop_the_send() {
     let cli = without_server();
     cli.import_people(30);
     let server = SmtpServer::acting(Step::End, "", Action::AcceptAndCut);
-    let (out, err, is_success) = send(&cli, &server, &["--all", "--connections", "1"]);
+    let (out, err, is_success) = send(&cli, &server, &["--all"]);
     assert!(!is_success);
     assert_eq!(out, "0 accepted, 5 unknown, 25 waiting\n");
     assert_contains(&err, "did not reply, during 5 messages in a row");
@@ -37,7 +37,7 @@ fn messages_without_a_reply_stop_the_send_only_if_they_are_in_a_row() {
         Step::End if ends.fetch_add(1, Ordering::SeqCst) % 5 < 4 => Action::AcceptAndCut,
         _ => Action::Continue,
     });
-    let (out, err, is_success) = send(&cli, &server, &["--all", "--connections", "1"]);
+    let (out, err, is_success) = send(&cli, &server, &["--all"]);
     assert_eq!(out, "6 accepted, 24 unknown\n", "{err}");
     assert!(!is_success, "{err}");
 }
@@ -66,29 +66,6 @@ fn person_to_whom_the_server_objects_keeps_nobody_waiting() {
 }
 
 #[test]
-fn server_that_allows_few_connections_gets_all_messages() {
-    for (step, reply) in [
-        (Step::Greeting, "421 4.7.0 too many connections"),
-        (Step::LogIn, "432 4.3.2 too many connections"),
-    ] {
-        let cli = without_server();
-        cli.import_people(30);
-        let opened = AtomicUsize::new(0);
-        // The first connection only checks the login.
-        let server = SmtpServer::scripted(move |at, _| match at == step {
-            true if opened.fetch_add(1, Ordering::SeqCst) >= 2 => Action::Reply(reply),
-            _ => Action::Continue,
-        });
-        cli.write("launch.md", MESSAGE);
-        let url = server.url().replace("smtp://", "smtp://user:secret@");
-        let sent = cli.run(&args(&url, &["--all", "--connections", "4"]));
-        assert_eq!(stderr(&sent), "");
-        assert_eq!(stdout(&sent.success()), "30 accepted\n");
-        assert_eq!(server.recipients().len(), 30);
-    }
-}
-
-#[test]
 fn interrupted_send_gives_up_a_server_that_stalls() {
     for cli in with_three_people() {
         let (stalled, stall) = mpsc::channel();
@@ -102,7 +79,7 @@ fn interrupted_send_gives_up_a_server_that_stalls() {
             _ => Action::Continue,
         });
         let url = server.url();
-        let sending = start(&cli, &args(&url, &["--all", "--connections", "1"]));
+        let sending = start(&cli, &args(&url, &["--all"]));
         stall.recv_timeout(TEST_TIMEOUT).expect("a recipient");
         signal(sending.id(), "-INT");
         let output = sending.wait_with_output().expect("the program ends");
@@ -118,17 +95,15 @@ fn person_who_is_skipped_keeps_nobody_waiting() {
     for cli in with_three_people() {
         // Bob is deferred, and Ann and Cyd wait. Then Cyd's mailbox turns out not to exist.
         let server = SmtpServer::acting(Step::End, "", Action::Reply("451 4.7.1 not now"));
-        send(&cli, &server, &["--all", "--connections", "1"]);
+        send(&cli, &server, &["--all"]);
         let server = SmtpServer::acting(
             Step::Recipient,
             "cyd",
             Action::Reply("550 5.1.1 no such user"),
         );
         cli.write("other.md", MESSAGE);
-        let url = server.url();
-        let mut other = args(&url, &["--to", "cyd@example.com", "--new-message"]);
-        other[1] = "other.md";
-        cli.run(&other);
+        let to_cyd = ["--to", "cyd@example.com", "--new-message"];
+        send_file(&cli, &server, "other.md", &to_cyd);
         cli.run_with_input(&["import"], "dan@example.com\n")
             .success();
         let server = SmtpServer::start();
@@ -145,7 +120,7 @@ fn person_who_is_skipped_keeps_nobody_waiting() {
 fn messages_that_are_sent_again_obey_the_selection() {
     for cli in with_three_people() {
         let server = SmtpServer::acting(Step::End, "", Action::AcceptAndCut);
-        send(&cli, &server, &["--all", "--connections", "1"]);
+        send(&cli, &server, &["--all"]);
         let server = SmtpServer::start();
         let again = ["--next", "1", "--resend-unknown"];
         let (out, ..) = send(&cli, &server, &again);
@@ -255,7 +230,7 @@ fn links_that_the_server_quotes_are_hidden() {
 fn person_who_left_before_the_message_and_joins_again_gets_it() {
     for cli in with_three_people() {
         let refuses = SmtpServer::acting(Step::End, "", Action::Reply("550 5.7.1 not now"));
-        send(&cli, &refuses, &["--all", "--connections", "1"]);
+        send(&cli, &refuses, &["--all"]);
         cli.run(&["erase", "cyd@example.com"]).success();
         let server = SmtpServer::start();
         let (out, ..) = send(&cli, &server, &["--all"]);
@@ -271,38 +246,4 @@ fn person_who_left_before_the_message_and_joins_again_gets_it() {
         let (out, ..) = send(&cli, &server, &["--all"]);
         assert!(out.starts_with("nobody to send to: "), "{out}");
     }
-}
-
-#[test]
-fn source_of_a_message_is_examined() {
-    let cli = without_server();
-    let check = |source: &str| {
-        cli.write("message.eml", source);
-        let run = cli.run(&["mail-check", "--source", "message.eml"]);
-        String::from_utf8(run.get_output().stdout.clone()).expect("text")
-    };
-    let message = |unsubscribe: &str, post: &str, spf: &str| {
-        format!(
-            "Authentication-Results: mx.test; spf={spf}; dkim=pass\r\n\
-             DKIM-Signature: v=1; d=steward.test; h=From:List-Unsubscribe:List-Unsubscribe-Post\r\n\
-             List-Unsubscribe: {unsubscribe}\r\nList-Unsubscribe-Post: {post}\r\n\r\nHello\r\n"
-        )
-    };
-    let (https, one_click) = ("<https://steward.test/u/1>", "List-Unsubscribe=One-Click");
-    let good = message(https, one_click, "pass");
-    for source in [good.clone(), format!("\u{feff}{good}")] {
-        let report = check(&source);
-        assert_eq!(report.matches("ok ").count(), 5, "{report}");
-    }
-    for (unsubscribe, post) in [
-        ("<mailto:leave@steward.test>", one_click),
-        ("<http://steward.test/u/1>", one_click),
-        (https, "yes"),
-    ] {
-        let report = check(&message(unsubscribe, post, "pass"));
-        assert_contains(&report, "offers no one-click unsubscribing");
-    }
-    let report = check(&message(https, one_click, "\u{1b}[31mx\u{202e}"));
-    assert_contains(&report, "spf=?[31mx?");
-    assert!(!report.contains(['\u{1b}', '\u{202e}']), "{report}");
 }

@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::{
     TestCli, all_stores, assert_contains,
-    send::{MESSAGE, args, messages, send},
+    send::{MESSAGE, args, messages, send, send_file},
     stderr, stdout, with_server, with_three_people, without_server,
 };
 use crate::{
@@ -42,7 +42,7 @@ fn interrupt(cli: &TestCli) {
         }
         _ => Action::Continue,
     });
-    let (out, err, is_success) = send(cli, &server, &["--all", "--connections", "1"]);
+    let (out, err, is_success) = send(cli, &server, &["--all"]);
     assert!(!is_success, "{out}");
     assert_contains(
         &err,
@@ -161,35 +161,35 @@ fn copy_goes_to_any_address_and_the_list_forgets_it() {
     }
 }
 
+/// Checks that a renamed file is not sent.
+fn assert_renamed(cli: &TestCli, server: &SmtpServer, file: &str, more: &[&str], part: &str) {
+    let (_, error, is_success) = send_file(cli, server, file, more);
+    assert!(!is_success, "{error}");
+    for text in [part, "`id: launch`", "--new-message"] {
+        assert_contains(&error, text);
+    }
+}
+
 #[test]
 fn renamed_file_goes_to_nobody_again() {
     for cli in with_three_people() {
         let server = SmtpServer::start();
         send(&cli, &server, &["--next", "2"]);
-        let url = server.url();
         for name in ["launch2.md", "launch (1).md"] {
             cli.write(name, MESSAGE);
             for more in [&["--all"][..], &["--all", "--dry-run"]] {
-                let mut renamed = args(&url, more);
-                renamed[1] = name;
-                let error = stderr(&cli.run(&renamed).code(1));
-                assert!(
-                    error.contains("has the subject of launch, which was begun at ")
-                        && error.contains("`id: launch`")
-                        && error.contains("--new-message"),
-                    "{error}"
-                );
+                let part = "has the subject of launch, which was begun at ";
+                assert_renamed(&cli, &server, name, more, part);
             }
         }
         // As the error recommends.
         let same = MESSAGE.replacen("---\n", "---\nid: launch\n", 1);
         cli.write("launch2.md", same);
-        let mut renamed = args(&url, &["--all"]);
-        renamed[1] = "launch2.md";
-        assert_eq!(cli.stdout(&renamed), "1 accepted\n");
-        let mut another = args(&url, &["--all", "--new-message"]);
-        another[1] = "launch (1).md";
-        assert_eq!(cli.stdout(&another), "3 accepted\n");
+        let (out, ..) = send_file(&cli, &server, "launch2.md", &["--all"]);
+        assert_eq!(out, "1 accepted\n");
+        let another = ["--all", "--new-message"];
+        let (out, ..) = send_file(&cli, &server, "launch (1).md", &another);
+        assert_eq!(out, "3 accepted\n");
     }
 }
 
@@ -203,31 +203,24 @@ fn renamed_file_with_another_subject_goes_to_nobody_again() {
     for cli in with_three_people() {
         let server = SmtpServer::start();
         send(&cli, &server, &["--next", "1"]);
-        let url = server.url();
-        let mut renamed = args(&url, &["--all"]);
-        renamed[1] = "opened.md";
         for text in [&retitled, &resaved] {
             cli.write("opened.md", text);
-            let error = stderr(&cli.run(&renamed).code(1));
-            assert!(
-                error.contains("opened has the text of launch, which was begun at ")
-                    && error.contains("`id: launch`")
-                    && error.contains("--new-message"),
-                "{error}"
-            );
+            let part = "opened has the text of launch, which was begun at ";
+            assert_renamed(&cli, &server, "opened.md", &["--all"], part);
         }
         // Only the text tells them apart.
         cli.write("opened.md", &another_text);
-        assert_eq!(cli.stdout(&renamed), "3 accepted\n");
+        let (out, ..) = send_file(&cli, &server, "opened.md", &["--all"]);
+        assert_eq!(out, "3 accepted\n");
         cli.write("opened.md", &retitled);
-        let warning = stderr(&cli.run(&renamed).success());
+        let (_, warning, is_success) = send_file(&cli, &server, "opened.md", &["--all"]);
+        assert!(is_success, "{warning}");
         assert_contains(&warning, "opened was begun with another text");
         cli.write("again.md", &retitled);
-        let mut again = args(&url, &["--all", "--new-message"]);
-        again[1] = "again.md";
-        assert_eq!(cli.stdout(&again), "3 accepted\n");
-        let received = server.received();
-        assert_eq!(received.len(), 7);
+        let again = ["--all", "--new-message"];
+        let (out, ..) = send_file(&cli, &server, "again.md", &again);
+        assert_eq!(out, "3 accepted\n");
+        assert_eq!(server.received().len(), 7);
     }
 }
 
@@ -328,7 +321,7 @@ fn refused_connection_is_tried_again() {
     cli.write("launch.md", MESSAGE);
     let url = format!("smtp://{address}");
     let mut command = cli.landing();
-    command.args(args(&url, &["--all", "--connections", "1"]));
+    command.args(args(&url, &["--all"]));
     command.stdout(std::process::Stdio::piped());
     let sending = command.spawn().expect("the program starts");
     relay.join().expect("two connections");

@@ -10,7 +10,7 @@ fn shows_the_messages_to_a_person_also_to_one_who_has_left() {
     for cli in with_three_people() {
         let server =
             SmtpServer::acting(Step::Recipient, "ann", Action::Reply("550 5.2.1 disabled"));
-        send(&cli, &server, &["--all", "--connections", "1"]);
+        send(&cli, &server, &["--all"]);
         let message = |shown: &str| {
             let line = shown.lines().last().expect("lines").to_owned();
             let parts: Vec<_> = line.split("  ").map(str::trim).map(str::to_owned).collect();

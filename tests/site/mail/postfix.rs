@@ -233,21 +233,13 @@ fn messages_arrive_over_tls_with_a_login() {
             "--next",
             "1",
             "--yes",
-            "--no-wait",
             "--skip-link-check",
         ],
     );
     assert_eq!((is_success, &*out), (true, "1 accepted\n"));
     let (is_success, out) = run(
         &tls,
-        &[
-            "send",
-            "launch.md",
-            "--all",
-            "--yes",
-            "--no-wait",
-            "--skip-link-check",
-        ],
+        &["send", "launch.md", "--all", "--yes", "--skip-link-check"],
     );
     assert_eq!((is_success, &*out), (true, "1 accepted, 1 refused\n"));
     let (_, listed) = run(&tls, &["messages", "launch"]);
@@ -284,7 +276,6 @@ assert message['List-Unsubscribe'].count('https://') == 1";
             "launch.md",
             "--all",
             "--yes",
-            "--no-wait",
             "--skip-link-check",
             "--resend-unknown",
         ],
@@ -313,7 +304,6 @@ assert message['List-Unsubscribe'].count('https://') == 1";
             "1",
             "--new-message",
             "--yes",
-            "--no-wait",
             "--skip-link-check",
         ],
     );
