@@ -21,7 +21,6 @@ pub use compose::{ComposeError, MessageHeaders, compose, message_id, recipient_a
 pub use dkim::{DkimKeyError, DkimSigner, InvalidDkimKey, SigningError};
 pub use mailer::{Mailer, is_deferred_by_objection};
 pub use person_token::{PersonTokens, TokenPurpose};
-pub(crate) use smtp::is_direction;
 pub use smtp::{
     ConnectError, ConnectProgress, ConnectStep, MessagePart, NotSent, SendOutcome, SmtpClient,
     SmtpConnection, SmtpReply, SmtpTimeouts, TlsSetupError,

@@ -17,6 +17,5 @@ pub use client::{ConnectProgress, SmtpClient};
 pub use connection::SmtpConnection;
 pub use error::{ConnectError, ConnectStep, TlsSetupError};
 pub use outcome::{NotSent, SendOutcome};
-pub(crate) use reply::is_direction;
 pub use reply::{MessagePart, SmtpReply};
 pub use timeouts::SmtpTimeouts;

@@ -166,7 +166,7 @@ impl fmt::Display for SmtpReply {
 }
 
 /// Returns whether a character changes the direction of the text that follows on a terminal.
-pub(crate) fn is_direction(c: char) -> bool {
+fn is_direction(c: char) -> bool {
     matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 

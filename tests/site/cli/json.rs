@@ -40,7 +40,6 @@ fn lists_are_an_object_per_line_and_everything_else_is_one_object() {
         "more.csv",
         "email,joined_at\ndan@example.com,2026-11-04T08:00:00Z\n",
     );
-    cli.write("message.eml", "Subject: A message\n\nText\n");
     let send = send::args(&url, &["--all"]);
     use Shape::{List, Object};
     let table: [(Shape, &[&str]); 20] = [
@@ -69,7 +68,16 @@ fn lists_are_an_object_per_line_and_everything_else_is_one_object() {
             ],
         ),
         (List, &["erase", "bob@example.com", "cyd@example.com"]),
-        (Object, &["mail-check", "--source", "message.eml"]),
+        (
+            Object,
+            &[
+                "mail-check",
+                "--smtp",
+                &url,
+                "--mail-from",
+                "hello@steward.test",
+            ],
+        ),
         (Object, &["check"]),
         (Object, &["compact"]),
     ];

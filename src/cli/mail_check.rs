@@ -1,16 +1,4 @@
 //! `landing mail-check`: finds out whether messages will arrive, before the first one is sent.
-//!
-//! - `dns`: the records that the domain of the sender needs.
-//! - `source`: examines a message as it arrived.
-
-mod dns;
-mod source;
-
-use std::{
-    fs,
-    io::{self, Read},
-    path::PathBuf,
-};
 
 use anyhow::{Context, bail};
 use serde::Serialize;
@@ -27,18 +15,12 @@ use crate::{
 
 #[derive(clap::Args)]
 #[command(after_help = "\
-Examples:
-  landing mail-check
-  landing mail-check --source message.eml
+Example: landing mail-check --origin https://steward.example
 
 The command connects to the mail server and logs in, asks the site whether its unsubscribe links work, and prints the \
 DNS records that the domain of the sender needs. Then send a copy of your message to yourself with `landing send FILE --test`, \
-open it in your mail program, save its source (\"Show original\"), and let --source examine it: it says whether the \
-signature (DKIM) covers the headers for unsubscribing, which Gmail and Yahoo require.")]
+and look at its source: docs/mail.md says what it must have.")]
 pub(super) struct MailCheckArgs {
-    /// Examine the source of a message that arrived, and nothing else; - is standard input
-    #[arg(long, value_name = "FILE")]
-    source: Option<PathBuf>,
     /// Public URL of the site, whose unsubscribe links are tried
     #[arg(long, env = "LANDING_ORIGIN", value_name = "URL")]
     origin: Option<Origin>,
@@ -51,19 +33,19 @@ pub(super) struct MailCheckArgs {
 
 /// A finding.
 #[derive(Serialize)]
-pub(super) struct Finding {
+struct Finding {
     /// Whether it needs nothing to be done.
     ok: bool,
     text: String,
 }
 
 impl Finding {
-    pub(super) fn ok(text: impl Into<String>) -> Self {
+    fn ok(text: impl Into<String>) -> Self {
         let text = text.into();
         Self { ok: true, text }
     }
 
-    pub(super) fn problem(text: impl Into<String>) -> Self {
+    fn problem(text: impl Into<String>) -> Self {
         let text = text.into();
         Self { ok: false, text }
     }
@@ -73,16 +55,11 @@ impl Finding {
 #[derive(Default, Serialize)]
 struct Report {
     findings: Vec<Finding>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    dns_records: Vec<dns::Record>,
+    dns_records: Vec<Record>,
 }
 
 pub(super) fn run(args: &MailCheckArgs) -> anyhow::Result<()> {
     let mut report = Report::default();
-    if let Some(file) = &args.source {
-        report.findings = source::examine(&read_source(file)?);
-        return finish(&report, &args.output);
-    }
     let settings = args.mail.settings()?;
     let signer = DkimSigner::from_settings(&settings)?;
     let runtime = Runtime::new().context("cannot start the runtime")?;
@@ -99,18 +76,8 @@ pub(super) fn run(args: &MailCheckArgs) -> anyhow::Result<()> {
             "--postal-address is not set; some laws require it in messages to many people (CAN-SPAM, for example)",
         ));
     }
-    report.dns_records = dns::records(&settings, signer.as_ref());
+    report.dns_records = records(&settings, signer.as_ref());
     finish(&report, &args.output)
-}
-
-fn read_source(file: &PathBuf) -> anyhow::Result<String> {
-    let mut bytes = Vec::new();
-    if file.as_os_str() == "-" {
-        io::stdin().lock().read_to_end(&mut bytes)?;
-    } else {
-        bytes = fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
-    }
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// Connects, and notes each step.
@@ -173,10 +140,8 @@ fn finish(report: &Report, output: &OutputArgs) -> anyhow::Result<()> {
             let mark = if *ok { "ok     " } else { "problem" };
             writeln!(out, "{mark}  {text}")?;
         }
-        if !report.dns_records.is_empty() {
-            writeln!(out, "\nThe sender's domain needs these DNS records:\n")?;
-        }
-        for dns::Record {
+        writeln!(out, "\nThe sender's domain needs these DNS records:\n")?;
+        for Record {
             name,
             kind,
             value,
@@ -192,4 +157,51 @@ fn finish(report: &Report, output: &OutputArgs) -> anyhow::Result<()> {
         0 => Ok(()),
         count => bail!("{}, see above", counted(count, "problem", "problems")),
     }
+}
+
+/// A DNS record.
+#[derive(Serialize)]
+struct Record {
+    name: String,
+    kind: &'static str,
+    value: String,
+    /// What it is for.
+    note: &'static str,
+}
+
+/// Returns the DNS records that the domain of the sender needs.
+fn records(settings: &MailSettings, signer: Option<&DkimSigner>) -> Vec<Record> {
+    let domain = settings.from.domain();
+    let bounce_domain = settings.bounce_address.rsplit('@').next().unwrap_or(domain);
+    vec![
+        Record {
+            name: bounce_domain.to_owned(),
+            kind: "TXT",
+            value: "\"v=spf1 a:THE-SERVER-THAT-DELIVERS ~all\"".to_owned(),
+            note: "SPF: which servers may send for the domain. Write what the provider of your mail server names",
+        },
+        match signer {
+            Some(signer) => Record {
+                name: signer.record_name(),
+                kind: "TXT",
+                value: signer.record_value(),
+                note: "DKIM: the key of the signature, from --dkim-key",
+            },
+            None => Record {
+                name: format!("SELECTOR._domainkey.{domain}"),
+                kind: "TXT",
+                value: "\"v=DKIM1; k=rsa; p=PUBLIC-KEY\"".to_owned(),
+                note: "DKIM: the key of the signature. The provider of your mail server signs, and names the record",
+            },
+        },
+        Record {
+            name: format!("_dmarc.{domain}"),
+            kind: "TXT",
+            value: format!(
+                "\"v=DMARC1; p=none; rua=mailto:{}\"",
+                settings.bounce_address
+            ),
+            note: "DMARC: what happens to mail that fails both. Gmail and Yahoo require the record for bulk mail",
+        },
+    ]
 }
