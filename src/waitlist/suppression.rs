@@ -43,7 +43,7 @@ pub struct Departure {
 
 /// The suppressed addresses of a list, and the key of their hashes. Its departures are here too, because the same actions
 /// add both; they suppress nobody.
-#[derive(Clone, Eq, PartialEq)]
+#[derive(Clone, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Suppressions {
     key: ListKey,
     hashes: HashSet<AddressHash>,

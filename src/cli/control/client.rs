@@ -4,7 +4,6 @@ use std::{
     io::{self, BufRead, BufReader, Write},
     os::unix::net::UnixStream,
     path::{Path, PathBuf},
-    time::Duration,
 };
 
 use serde::de::DeserializeOwned;
@@ -15,15 +14,13 @@ use super::{
     socket::with_short_path,
 };
 use crate::waitlist::{
-    BackupItem, Compaction, CorrectOutcome, Delivery, DeliveryResult, DeliveryStart, Email,
-    EntryStream, Erasure, JoinOutcome, Ledger, ListKey, Message, MessageId, OwnerList, Selection,
-    StoreError, StoreFuture, Suppressions, WaitlistEntry, flatten_blocks,
+    Compaction, CorrectOutcome, Delivery, DeliveryResult, DeliveryStart, Email, EntryStream,
+    Erasure, JoinOutcome, Ledger, ListKey, Message, MessageId, OwnerList, Selection, StoreError,
+    StoreFuture, Suppressions, WaitlistEntry, flatten_blocks,
 };
 
-/// Timeout for each read and write. Longer than the store's own timeouts.
-const REPLY_TIMEOUT: Duration = Duration::from_secs(60);
-
-/// The list of a running server.
+/// The list of a running server. A call waits as long as the server works on it: a compaction can take minutes. If the server
+/// ends, the connection does.
 #[derive(Clone, Debug)]
 pub(crate) struct ControlClient {
     data: PathBuf,
@@ -53,28 +50,9 @@ impl ControlClient {
 
     /// Makes a call whose response is one line.
     fn call<T: DeserializeOwned + Send + 'static>(&self, call: Call) -> StoreFuture<'static, T> {
-        self.on_thread(call, |mut replies| replies.read())
-    }
-
-    /// Makes a call whose response takes several lines.
-    fn call_for_many<T: DeserializeOwned + Send + 'static>(
-        &self,
-        call: Call,
-    ) -> StoreFuture<'static, Vec<T>> {
-        self.on_thread(call, |mut replies| {
-            replies.read::<u64>()?;
-            flatten_blocks(replies.batches()).collect()
-        })
-    }
-
-    fn on_thread<T: Send + 'static>(
-        &self,
-        call: Call,
-        read: impl FnOnce(ReplyReader) -> Reply<T> + Send + 'static,
-    ) -> StoreFuture<'static, T> {
         let client = self.clone();
         Box::pin(async move {
-            let read = spawn_blocking(move || read(client.send(call)?));
+            let read = spawn_blocking(move || client.send(call)?.read());
             read.await.map_err(|_| StoreError::Stopped)?
         })
     }
@@ -88,8 +66,6 @@ impl ControlClient {
             let mut line = serde_json::to_vec(&request)?;
             line.push(b'\n');
             let mut stream = self.connect()?;
-            stream.set_read_timeout(Some(REPLY_TIMEOUT))?;
-            stream.set_write_timeout(Some(REPLY_TIMEOUT))?;
             stream.write_all(&line)?;
             Ok(ReplyReader(BufReader::with_capacity(1 << 16, stream)))
         };
@@ -160,17 +136,7 @@ impl OwnerList for ControlClient {
     }
 
     fn suppressions(&self) -> StoreFuture<'_, Suppressions> {
-        Box::pin(async move {
-            let mut suppressions = Suppressions::new(self.key().await?);
-            for item in self.call_for_many(Call::Suppressions).await? {
-                match item {
-                    BackupItem::Suppressed(hash) => suppressions.suppress(hash),
-                    BackupItem::Departure(departure) => suppressions.add_departure(departure),
-                    _ => return Err(StoreError::OtherVersion),
-                }
-            }
-            Ok(suppressions)
-        })
+        self.call(Call::Suppressions)
     }
 
     fn is_suppressed(&self, email: &Email) -> StoreFuture<'_, bool> {
@@ -206,7 +172,7 @@ impl Ledger for ControlClient {
     }
 
     fn deliveries(&self, message: &MessageId) -> StoreFuture<'_, Vec<Delivery>> {
-        self.call_for_many(Call::Deliveries(message.clone()))
+        self.call(Call::Deliveries(message.clone()))
     }
 
     fn add_deliveries(

@@ -8,7 +8,7 @@ use crate::waitlist::{
 };
 
 /// Version of the protocol. A server and a command differ when the program was replaced while the server runs.
-pub(super) const PROTOCOL_VERSION: u32 = 8;
+pub(super) const PROTOCOL_VERSION: u32 = 9;
 
 /// A request.
 #[derive(Deserialize, Serialize)]
@@ -20,8 +20,8 @@ pub(super) struct Request {
 /// A call of a method of [`OwnerList`](crate::waitlist::OwnerList) or of [`Ledger`](crate::waitlist::Ledger). The
 /// response is what the method returns, as a [`Reply`].
 ///
-/// A response that can have more than [`CALL_MAX`](crate::waitlist::CALL_MAX) items takes several lines: their number,
-/// then as many as fit into each line, and an empty line of items.
+/// The response to [`Entries`](Self::Entries) takes several lines: the number of entries, at most
+/// [`CALL_MAX`](crate::waitlist::CALL_MAX) entries in each line, and a line without entries.
 #[derive(Deserialize, Serialize)]
 pub(super) enum Call {
     Size,
@@ -31,17 +31,14 @@ pub(super) enum Call {
     Key,
     Suppress(Vec<Email>),
     Lift(Vec<Email>),
-    /// The response takes several lines, and lacks the key.
     Suppressions,
     IsSuppressed(Email),
     Correct(Email, Email),
     Compact,
     Recount,
-    /// The response takes several lines.
     Entries(Selection),
     Messages,
     AddMessage(Message),
-    /// The response takes several lines.
     Deliveries(MessageId),
     AddDeliveries(MessageId, u32, Vec<Delivery>),
     BeginDeliveries(MessageId, Vec<DeliveryStart>),

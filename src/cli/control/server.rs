@@ -14,15 +14,16 @@ use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
     net::{UnixListener, UnixStream},
     sync::{OwnedSemaphorePermit, Semaphore},
-    task::{JoinHandle, JoinSet},
+    task::JoinSet,
     time::{sleep, timeout},
 };
+use tokio_util::task::AbortOnDropHandle;
 
 use super::{
     protocol::{Call, PROTOCOL_VERSION, Reply, Request},
     socket::{self, SocketFile},
 };
-use crate::waitlist::{BackupItem, CALL_MAX, StoreError, Waitlist};
+use crate::waitlist::{CALL_MAX, Selection, StoreError, Waitlist};
 
 /// Maximum size of a request, in bytes: several times the size of [`CALL_MAX`] of the longest entries.
 const REQUEST_MAX_BYTES: u64 = 1 << 20;
@@ -42,15 +43,9 @@ const ACCEPT_RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The control socket while it is served. Dropping it stops serving and removes the socket file.
 pub(crate) struct ControlServer {
-    accept_task: JoinHandle<()>,
+    _accept_task: AbortOnDropHandle<()>,
     /// Dropped last. Until then the file exists, and connections to it are refused.
     _socket_file: SocketFile,
-}
-
-impl Drop for ControlServer {
-    fn drop(&mut self) {
-        self.accept_task.abort();
-    }
 }
 
 /// Serves the control socket of a data directory that this process has locked. Needs a runtime.
@@ -60,7 +55,7 @@ impl Drop for ControlServer {
 pub(crate) fn listen(data: &Path, list: Arc<dyn Waitlist>) -> io::Result<ControlServer> {
     let (listener, socket_file) = socket::bind(data)?;
     Ok(ControlServer {
-        accept_task: tokio::spawn(serve(listener, list)),
+        _accept_task: AbortOnDropHandle::new(tokio::spawn(serve(listener, list))),
         _socket_file: socket_file,
     })
 }
@@ -116,31 +111,12 @@ async fn handle(
         Ok(Call::FinishDeliveries(message, results)) => {
             to_line(&list.finish_deliveries(&message, results).await)
         }
-        Ok(Call::Deliveries(message)) => {
-            let deliveries = list.deliveries(&message).await;
-            drop(list);
-            return respond_on_thread(stream, permit, |stream| {
-                let deliveries = deliveries.map(|it| (it.len() as u64, it.into_iter().map(Ok)));
-                send_many(stream, deliveries)
-            });
-        }
-        Ok(Call::Suppressions) => {
-            let suppressions = list.suppressions().await;
-            drop(list);
-            return respond_on_thread(stream, permit, move |stream| {
-                let suppressions = suppressions.as_ref().map_err(StoreError::clone);
-                let items = suppressions
-                    .map(|it| (it.len() as u64, BackupItem::of_suppressions(it).map(Ok)));
-                send_many(stream, items)
-            });
-        }
+        Ok(Call::Deliveries(message)) => to_line(&list.deliveries(&message).await),
+        Ok(Call::Suppressions) => to_line(&list.suppressions().await),
         Ok(Call::Entries(selection)) => {
-            return respond_on_thread(stream, permit, |stream| {
-                let entries = list.entries(selection);
-                // A slow client must not prevent the list from being closed.
-                drop(list);
-                send_many(stream, entries.map(|it| (it.selected_count(), it)))
-            });
+            let stream = stream.into_std()?;
+            thread::Builder::new().spawn(move || send_entries(stream, list, selection, permit))?;
+            return Ok(());
         }
     };
     timeout(CALLER_TIMEOUT, stream.write_all(&reply)).await?
@@ -163,39 +139,30 @@ fn to_line(reply: &impl Serialize) -> Vec<u8> {
     line
 }
 
-/// Responds on a thread, because the response reads the disk and waits for the client.
-fn respond_on_thread(
-    stream: UnixStream,
-    permit: OwnedSemaphorePermit,
-    respond: impl FnOnce(BlockingStream) -> io::Result<()> + Send + 'static,
+/// Sends the number of selected entries, and the entries in lines. A failed one is the last one. It runs on a thread, because it
+/// reads the disk and waits for the client. Holds `permit` until the response is sent.
+fn send_entries(
+    stream: BlockingStream,
+    list: Arc<dyn Waitlist>,
+    selection: Selection,
+    _permit: OwnedSemaphorePermit,
 ) -> io::Result<()> {
-    let stream = stream.into_std()?;
     stream.set_nonblocking(false)?;
     stream.set_write_timeout(Some(CALLER_TIMEOUT))?;
-    thread::Builder::new().spawn(move || {
-        let _permit = permit;
-        respond(stream)
-    })?;
-    Ok(())
-}
-
-/// Sends the number of items, and the items in lines. A failed item is the last one.
-fn send_many<T: Serialize>(
-    stream: BlockingStream,
-    items: Reply<(u64, impl Iterator<Item = Reply<T>>)>,
-) -> io::Result<()> {
     let mut out = BufWriter::with_capacity(1 << 16, stream);
-    let (count, mut items) = match items {
-        Ok(items) => items,
+    let entries = list.entries(selection);
+    // A slow client must not prevent the list from being closed.
+    drop(list);
+    let mut entries = match entries {
+        Ok(entries) => entries,
         Err(error) => return out.write_all(&to_line(&Reply::<u64>::Err(error))),
     };
-    out.write_all(&to_line(&Reply::Ok(count)))?;
+    out.write_all(&to_line(&Reply::Ok(entries.selected_count())))?;
     loop {
-        let batch: Reply<Vec<_>> = items.by_ref().take(CALL_MAX).collect();
+        let batch: Reply<Vec<_>> = entries.by_ref().take(CALL_MAX).collect();
         out.write_all(&to_line(&batch))?;
-        if batch.is_ok_and(|batch| !batch.is_empty()) {
-            continue;
+        if !batch.is_ok_and(|batch| !batch.is_empty()) {
+            return out.flush();
         }
-        return out.flush();
     }
 }

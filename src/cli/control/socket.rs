@@ -1,83 +1,40 @@
-//! The socket file. Only its owner can use it, and only the server that created it removes it.
+//! The socket file. Only its owner can use it.
 
 use std::{
     fs::{self, File, Permissions},
     io,
-    os::{
-        fd::AsRawFd,
-        unix::fs::{MetadataExt, PermissionsExt},
-    },
+    os::{fd::AsRawFd, unix::fs::PermissionsExt},
     path::{Path, PathBuf},
 };
 
-use futures_util::FutureExt;
-use tokio::net::{UnixListener, UnixStream};
+use tokio::net::UnixListener;
 
 /// File name in the data directory.
 const SOCKET_NAME: &str = "control";
 
 /// The socket file that this process listens on. Removed on drop.
-pub(crate) struct SocketFile {
-    data: PathBuf,
-    id: FileId,
-}
+pub(crate) struct SocketFile(PathBuf);
 
-/// Device and inode.
-type FileId = (u64, u64);
-
-/// Creates the socket in the data directory and listens on it. Needs a runtime.
+/// Creates the socket in a data directory that this process has locked, and listens on it. A file there is one that a killed
+/// server left behind. Needs a runtime.
 ///
 /// # Errors
-/// When it cannot be created there, or another process listens on it.
+/// When it cannot be created there.
 pub(crate) fn bind(data: &Path) -> io::Result<(UnixListener, SocketFile)> {
-    if with_short_path(data, |path| Ok(is_served(path)))? {
-        return Err(io::Error::new(
-            io::ErrorKind::AddrInUse,
-            format!(
-                "another process listens on {}",
-                data.join(SOCKET_NAME).display()
-            ),
-        ));
+    let path = data.join(SOCKET_NAME);
+    match fs::remove_file(&path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
     }
-    remove_socket_file(data)?;
     let listener = with_short_path(data, |path| UnixListener::bind(path))?;
-    let socket_file = SocketFile {
-        data: data.to_owned(),
-        id: file_id(data)?,
-    };
     // Only for the owner, even if the directory is accessible to others.
-    fs::set_permissions(data.join(SOCKET_NAME), Permissions::from_mode(0o600))?;
-    Ok((listener, socket_file))
+    fs::set_permissions(&path, Permissions::from_mode(0o600))?;
+    Ok((listener, SocketFile(path)))
 }
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        // If the directory was moved or the file replaced, this path may be another server's socket.
-        if file_id(&self.data).is_ok_and(|id| id == self.id) {
-            let _ = remove_socket_file(&self.data);
-        }
-    }
-}
-
-/// Returns whether a process listens on this path: connecting succeeds at once, or would block because the
-/// listener's queue is full.
-fn is_served(path: &Path) -> bool {
-    match UnixStream::connect(path).now_or_never() {
-        None | Some(Ok(_)) => true,
-        Some(Err(error)) => error.kind() == io::ErrorKind::WouldBlock,
-    }
-}
-
-fn file_id(data: &Path) -> io::Result<FileId> {
-    let file = fs::symlink_metadata(data.join(SOCKET_NAME))?;
-    Ok((file.dev(), file.ino()))
-}
-
-/// Removes the file that a killed server left behind.
-fn remove_socket_file(data: &Path) -> io::Result<()> {
-    match fs::remove_file(data.join(SOCKET_NAME)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        result => result,
+        let _ = fs::remove_file(&self.0);
     }
 }
 

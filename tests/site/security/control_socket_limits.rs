@@ -1,12 +1,9 @@
-//! The control socket: incomplete, large and many requests, and which server removes the socket file.
+//! The control socket: incomplete, large and many requests.
 
 use std::{
     fs,
     io::{Read, Write},
-    os::unix::{
-        fs::MetadataExt,
-        net::{UnixListener, UnixStream},
-    },
+    os::unix::net::UnixStream,
     path::{Path, PathBuf},
     process::{Command, Output},
     thread,
@@ -94,44 +91,6 @@ fn rejects_requests_larger_than_a_mebibyte() {
     let written = stream.write_all(&vec![b' '; 3 << 20]);
     assert!(written.is_err());
     assert_counts(&sandbox);
-}
-
-#[test]
-fn shutdown_keeps_another_servers_socket() {
-    let sandbox = Sandbox::new();
-    let mut server = sandbox.serve();
-    fs::remove_file(socket(&sandbox)).expect("removable");
-    let _other = UnixListener::bind(socket(&sandbox)).expect("a socket");
-    let inode = || fs::metadata(socket(&sandbox)).map(|file| file.ino()).ok();
-    let bound = inode();
-    server.signal("-TERM");
-    assert_eq!(server.wait_for_exit(), Some(0));
-    assert!(bound.is_some());
-    assert_eq!(inode(), bound);
-}
-
-#[test]
-fn does_not_take_over_a_socket_in_use() {
-    let sandbox = Sandbox::new();
-    fs::create_dir(sandbox.path().join("data")).expect("writable");
-    let other = UnixListener::bind(socket(&sandbox)).expect("a socket");
-    let mut server = sandbox.serve();
-    let warned = |line: &String| line.contains("cannot create the control socket");
-    assert!(
-        server.startup_log.iter().any(warned),
-        "{:?}",
-        server.startup_log
-    );
-    assert_eq!(server.join("ann@example.com"), "201");
-    server.signal("-TERM");
-    assert_eq!(server.wait_for_exit(), Some(0));
-    assert!(socket(&sandbox).exists());
-    other
-        .set_nonblocking(true)
-        .expect("the pipe can be changed");
-    while other.accept().is_ok() {}
-    drop(connect(&sandbox));
-    assert!(other.accept().is_ok(), "the other socket still works");
 }
 
 /// Starts the server with a limit on open files.
