@@ -5,7 +5,7 @@
 
 use std::{
     io, process,
-    sync::{Mutex, OnceLock, PoisonError, mpsc::sync_channel},
+    sync::{OnceLock, mpsc::sync_channel},
     thread,
     time::Duration,
 };
@@ -54,27 +54,10 @@ pub(crate) const EXIT_FAILURE: i32 = 1;
 /// list.
 pub(crate) const EXIT_FILES_MISSING: i32 = 3;
 
-/// Prints a message, with the note of the command if it has one, and ends the process.
+/// Prints a message, and ends the process.
 pub(crate) fn print_and_exit(message: &str, code: i32) -> ! {
-    let note = EXIT_NOTE
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .take();
-    match note {
-        Some(note) => print_stderr(&format!("{message}; {}", note())),
-        None => print_stderr(message),
-    }
+    print_stderr(message);
     process::exit(code)
-}
-
-/// Describes what the command has done so far.
-type ExitNote = Box<dyn Fn() -> String + Send>;
-
-static EXIT_NOTE: Mutex<Option<ExitNote>> = Mutex::new(None);
-
-/// Sets what is printed after the message if a store ends the process.
-pub(crate) fn set_exit_note(note: impl Fn() -> String + Send + 'static) {
-    *EXIT_NOTE.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(note));
 }
 
 /// Writes to standard error without std's lock, which a blocked writer may hold.

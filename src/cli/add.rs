@@ -5,14 +5,8 @@ use std::time::SystemTime;
 use anyhow::bail;
 use serde_json::json;
 
-use super::{
-    address::parse_new_address, import::open_or_create, store_location::StoreArgs,
-    terminal::output::OutputArgs,
-};
-use crate::{
-    exit::print_stderr,
-    waitlist::{Email, JoinOutcome, WaitlistEntry},
-};
+use super::{address::parse_new_address, store_location::StoreArgs, terminal::output::OutputArgs};
+use crate::waitlist::{Email, JoinOutcome, WaitlistEntry};
 
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -31,12 +25,7 @@ pub(super) struct AddArgs {
 }
 
 pub(super) fn run(args: &AddArgs) -> anyhow::Result<()> {
-    let location = args.store.announce_location()?;
-    let (list, is_new) = open_or_create(&location)?;
-    if is_new {
-        // The location may be misspelled.
-        print_stderr(&format!("a new list was created in {location}"));
-    }
+    let list = args.store.announce_location()?.open_or_create()?;
     let now = SystemTime::now();
     let entries = args
         .addresses

@@ -77,7 +77,7 @@ use crate::exit::print_stderr;
 use store_location::InvalidLocation;
 use terminal::signals::handle_file_size_signal;
 
-pub use import::{RehearsedRow, Verdict, rehearse, rehearse_answers};
+pub use import::{Person, Verdict, import_dry_run};
 pub use terminal::log::log_panics;
 
 /// Steward's site: the page and its waitlist.

@@ -83,16 +83,17 @@ impl StoreLocation {
         }
     }
 
-    /// Opens the list, and creates it if it is missing.
+    /// Opens the list, and creates it if it is missing. Then it prints where: the location may be misspelled.
     ///
     /// # Errors
     /// [`OpenListError`].
     pub(super) fn open_or_create(&self) -> Result<WaitlistHandle, OpenListError> {
-        self.try_open(true)?
-            .ok_or_else(|| OpenListError::Unreadable {
-                location: self.clone(),
-                error: io::ErrorKind::NotFound.into(),
-            })
+        if let Some(list) = self.open_existing()? {
+            return Ok(list);
+        }
+        let created = self.try_open(true)?;
+        print_stderr(&format!("a new list was created in {self}"));
+        created.ok_or_else(|| OpenListError::Missing(self.clone()))
     }
 
     /// Opens the list, if there is one.

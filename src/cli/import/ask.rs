@@ -1,4 +1,4 @@
-//! Asks the owner the questions of a plan on a terminal, one by one. The answers are options.
+//! Asks the owner the open questions on a terminal, one by one. The answers are options.
 
 use std::io;
 
@@ -6,110 +6,111 @@ use anyhow::bail;
 
 use super::{
     check::Checked,
-    error::FileError,
-    field::Field,
+    field::Mapping,
     options::PlanOptions,
-    plan::Plan,
-    proposal::{Proposal, Status},
-    survey::Survey,
+    question::{Question, Status, StatusReason, command},
     text::quoted,
+    times::DateFormat,
 };
 use crate::cli::terminal::question::Terminal;
 
-/// Checks a file, asks the questions of its plan until none is open, and whether to import. Adds the answers to the
-/// options. Without an answer, questions stay open. `fixed` are the other arguments of the command.
+/// Checks a file, asks the questions until none is open, and whether to import. Adds the answers to the options. Without an
+/// answer, questions stay open. `fixed` are the other arguments of the command.
 ///
 /// # Errors
-/// If the file cannot be read, or the owner declines to import it.
+/// If the owner declines to import the file, or the terminal cannot be read or written.
 pub(super) fn check_asking(
     terminal: &mut Terminal,
     fixed: &[String],
     options: &mut PlanOptions,
-    check_file: impl Fn(&PlanOptions) -> Result<Checked, FileError>,
+    check_file: impl Fn(&PlanOptions) -> Checked,
 ) -> anyhow::Result<Checked> {
-    let mut checked = check_file(options)?;
-    if checked.plan.questions.is_empty() {
+    let mut checked = check_file(options);
+    if checked.questions.is_empty() {
         return Ok(checked);
     }
-    while !checked.plan.questions.is_empty() {
-        let Some(()) = ask(terminal, &checked.survey, &checked.plan, options)? else {
-            return Ok(checked);
-        };
-        checked = check_file(options)?;
+    while let questions = &checked.questions
+        && !questions.is_empty()
+    {
+        // An answer may make other questions unnecessary, except those about columns that say who has left.
+        let statuses = questions
+            .iter()
+            .take_while(|it| matches!(it, Question::Status(_)));
+        let count = statuses.count().max(1);
+        for question in &questions[..count] {
+            let Some(()) = ask(terminal, question, options)? else {
+                return Ok(checked);
+            };
+        }
+        checked = check_file(options);
     }
     if !checked.is_ready(options) {
         return Ok(checked);
     }
-    let (rows, staying, left) = (
-        checked.rows,
-        checked.staying,
-        checked.outsiders.leavers.len(),
-    );
+    let (staying, left) = (checked.staying().len(), checked.leavers().len());
     let question = format!(
-        "{staying} of {rows} rows are of people who stay, and {left} people have left. Import?"
+        "{staying} of {} rows are of people who stay, and {left} people have left. Import?",
+        checked.rows
     );
     if terminal.key(&question, "yn")? != Some('y') {
         bail!("the answer was no");
     }
-    let command = Proposal::default().command(fixed, options);
+    let command = command(fixed, options, &[]);
     writeln!(terminal.output, "landing: next time, run: {command}")?;
     Ok(checked)
 }
 
-/// Asks the questions of a plan, and adds the answers to the options. Returns `None` if there is no answer to one.
-///
-/// # Errors
-/// If the terminal cannot be read or written.
+/// Asks a question, and adds the answer to the options. Returns `None` if there is no answer.
 fn ask(
     terminal: &mut Terminal,
-    survey: &Survey,
-    plan: &Plan,
+    question: &Question,
     options: &mut PlanOptions,
 ) -> io::Result<Option<()>> {
-    let mut proposal = Proposal::new(survey, plan);
-    let has_addresses = proposal.fields.iter().any(|it| it.field == Field::Email);
-    let is_hopeless = plan.questions.lacks_addresses && !has_addresses;
-    if is_hopeless || !plan.questions.mistakes.is_empty() {
-        return Ok(None);
-    }
-    for mapping in &proposal.fields {
-        let (column, field) = (quoted(&mapping.column), mapping.field.name());
-        let question = format!("Does column {column} have the field {field}?");
-        match terminal.key(&question, "yn")? {
-            Some('y') => options.map.push(mapping.clone()),
-            Some(_) if mapping.field.is_time() => {
-                proposal.date_formats.clear();
-                options.ignore.push(mapping.column.clone());
+    match question {
+        Question::Mistake(_) | Question::Field { column: None, .. } => return Ok(None),
+        Question::Field {
+            field,
+            column: Some(column),
+        } => {
+            let (shown, name) = (quoted(column), field.name());
+            let question = format!("Does column {shown} have the field {name}?");
+            match terminal.key(&question, "yn")? {
+                Some('y') => options.map.push(Mapping {
+                    field: *field,
+                    column: column.clone(),
+                }),
+                Some(_) if field.is_time() => options.ignore.push(column.clone()),
+                _ => return Ok(None),
             }
-            _ => return Ok(None),
         }
+        Question::DateFormat { example, formats } => {
+            options.date_format = ask_date_format(terminal, example, formats)?;
+            return Ok(options.date_format.as_ref().map(drop));
+        }
+        Question::Status(status) => return ask_status(terminal, status, options),
+        Question::WhoHasLeft => {
+            let question = "Who in the file has left, or said no to mail? (n)obody, (e)verybody";
+            match terminal.key(question, "ne")? {
+                Some('n') => options.nobody_left = true,
+                Some(_) => options.everybody_left = true,
+                None => return Ok(None),
+            }
+        }
+        Question::Unused { .. } => options.ignore_rest = true,
     }
-    if !proposal.date_formats.is_empty() || !plan.questions.times.is_empty() {
-        let Some(()) = ask_date_format(terminal, &proposal, options)? else {
-            return Ok(None);
-        };
-    }
-    let Some(()) = ask_statuses(terminal, &proposal, options)? else {
-        return Ok(None);
-    };
-    options.ignore_rest |= proposal.has_rest;
     Ok(Some(()))
 }
 
 fn ask_date_format(
     terminal: &mut Terminal,
-    proposal: &Proposal,
-    options: &mut PlanOptions,
-) -> io::Result<Option<()>> {
-    for format in &proposal.date_formats {
-        let example = quoted(&proposal.date_example);
-        let day = format.day(&proposal.date_example).unwrap_or_default();
-        let question = format!("Does {example} mean {day}?");
+    example: &str,
+    formats: &[DateFormat],
+) -> io::Result<Option<DateFormat>> {
+    for format in formats {
+        let day = format.day(example).unwrap_or_default();
+        let question = format!("Does {} mean {day}?", quoted(example));
         match terminal.key(&question, "yn")? {
-            Some('y') => {
-                options.date_format = Some(format.clone());
-                return Ok(Some(()));
-            }
+            Some('y') => return Ok(Some(format.clone())),
             Some(_) => {}
             None => return Ok(None),
         }
@@ -117,87 +118,57 @@ fn ask_date_format(
     let question = "How are the dates written, such as %d.%m.%Y for 21.11.2026?";
     while let Some(answer) = terminal.line(question)? {
         match answer.parse() {
-            Ok(format) => {
-                options.date_format = Some(format);
-                return Ok(Some(()));
-            }
+            Ok(format) => return Ok(Some(format)),
             Err(error) => writeln!(terminal.output, "{error}")?,
         }
     }
     Ok(None)
 }
 
-/// Asks which columns say who has left, and what their values mean.
-fn ask_statuses(
+/// Asks whether a column says who has left, unless that is known, and what its values mean.
+fn ask_status(
     terminal: &mut Terminal,
-    proposal: &Proposal,
+    status: &Status,
     options: &mut PlanOptions,
 ) -> io::Result<Option<()>> {
-    let mut has_status = !proposal.asks_who_has_left;
-    for Status {
-        column,
-        values,
-        is_guess,
-    } in &proposal.statuses
-    {
-        if *is_guess {
-            match ask_whether_status(terminal, column, values)? {
-                Some('y') => {
-                    has_status = true;
-                    options.nobody_left = false;
-                }
-                Some(_) => {
-                    options.ignore.push(column.clone());
-                    continue;
-                }
-                None => return Ok(None),
+    let (column, name) = (&status.column, quoted(&status.column));
+    if !matches!(status.reason, StatusReason::Unlisted) {
+        let values: Vec<_> = status
+            .values
+            .iter()
+            .map(|it| shown(it, "many values"))
+            .collect();
+        let values = values.join(", ");
+        let question =
+            format!("Column {name} has {values}. Does it say who wants mail, and who does not?");
+        match terminal.key(&question, "yn")? {
+            Some('y') => options.nobody_left = false,
+            Some(_) => {
+                options.ignore.push(column.clone());
+                return Ok(Some(()));
             }
-        }
-        let name = quoted(column);
-        for value in values {
-            let shown = match value.as_str() {
-                "*" => "any value".to_owned(),
-                value => quoted(value),
-            };
-            let question = format!("{name} = {shown}: (l)eft, (s)tays, (u)ndecided?");
-            let answers = match terminal.key(&question, "lsu")? {
-                Some('l') => &mut options.left,
-                Some('s') => &mut options.stay,
-                Some(_) => &mut options.undecided,
-                None => return Ok(None),
-            };
-            answers.push(format!("{column}={value}"));
-        }
-    }
-    if !has_status {
-        match terminal.key(
-            "Who in the file has left, or said no to mail? (n)obody, (e)verybody",
-            "ne",
-        )? {
-            Some('n') => options.nobody_left = true,
-            Some(_) => options.everybody_left = true,
             None => return Ok(None),
         }
+    }
+    for value in &status.values {
+        let question = format!(
+            "{name} = {}: (l)eft, (s)tays, (u)ndecided?",
+            shown(value, "any value")
+        );
+        let answers = match terminal.key(&question, "lsu")? {
+            Some('l') => &mut options.left,
+            Some('s') => &mut options.stay,
+            Some(_) => &mut options.undecided,
+            None => return Ok(None),
+        };
+        answers.push(format!("{column}={value}"));
     }
     Ok(Some(()))
 }
 
-/// Asks whether a column says who has left.
-fn ask_whether_status(
-    terminal: &mut Terminal,
-    column: &str,
-    values: &[String],
-) -> io::Result<Option<char>> {
-    let shown = match values {
-        [any] if any == "*" => "many values".to_owned(),
-        values => {
-            let shown: Vec<_> = values.iter().map(|it| quoted(it)).collect();
-            shown.join(", ")
-        }
-    };
-    let question = format!(
-        "Column {} has {shown}. Does it say who wants mail, and who does not?",
-        quoted(column)
-    );
-    terminal.key(&question, "yn")
+fn shown(value: &str, other: &str) -> String {
+    match value {
+        "*" => other.to_owned(),
+        value => quoted(value),
+    }
 }

@@ -1,16 +1,20 @@
-//! Reads a file before anybody is added: makes the plan, reads every row by it, and finds the people who have left.
+//! Checks a file before anybody is added: makes the plan, and reads every row by it.
 
-use std::{collections::HashSet, time::SystemTime};
+use std::{
+    collections::{HashMap, HashSet},
+    time::SystemTime,
+};
+
+use csv::StringRecord;
 
 use super::{
     brake::{self, NameKind},
-    error::FileError,
     options::PlanOptions,
     person::{self, InvalidRow, Person},
     plan::{Plan, Use, Verdict},
-    row::Row,
-    rows::Rows,
+    question::{Question, StatusReason, guess_status, open_questions},
     survey::{Column, Survey},
+    table::{Row, Table},
 };
 use crate::waitlist::Email;
 
@@ -18,78 +22,96 @@ use crate::waitlist::Email;
 pub(super) struct Checked {
     pub(super) survey: Survey,
     pub(super) plan: Plan,
-    pub(super) outsiders: Outsiders,
-    /// The first invalid rows, by their lines.
-    pub(super) invalid: Vec<(u64, InvalidRow)>,
-    pub(super) invalid_count: u64,
+    /// Nobody is imported before these are answered.
+    pub(super) questions: Vec<Question>,
     /// Number of rows, also of those that cannot be read.
-    pub(super) rows: u64,
-    /// Number of rows of people who stay.
-    pub(super) staying: u64,
+    pub(super) rows: usize,
+    /// The people of the rows that can be read.
+    pub(super) people: Vec<Person>,
+    /// The other rows, by their lines.
+    pub(super) invalid: Vec<(u64, InvalidRow)>,
 }
 
-/// The people of a file who are not added.
-#[derive(Default)]
-pub(super) struct Outsiders {
-    /// Those who have left by at least one of their rows.
-    pub(super) leavers: Vec<Email>,
-    left: HashSet<String>,
-    undecided: HashSet<String>,
-}
-
-/// Maximum number of invalid rows that are listed.
-const INVALID_SHOWN_MAX: usize = 10_000;
-
-/// Reads a file twice: its values, then its rows.
-///
-/// # Errors
-/// [`FileError`].
-pub(super) fn check(text: &str, options: &PlanOptions) -> Result<Checked, FileError> {
-    let survey = Survey::read(text)?;
+/// Checks a file. Rows without a sign-up time get the time `now`.
+pub(super) fn check(table: &Table, options: &PlanOptions, now: SystemTime) -> Checked {
+    let survey = Survey::new(table);
+    let plan = Plan::new(&survey, options);
     let mut checked = Checked {
-        plan: Plan::new(&survey, options),
+        questions: open_questions(&survey, &plan),
         survey,
-        outsiders: Outsiders::default(),
+        plan,
+        rows: table.rows.len(),
+        people: Vec::new(),
         invalid: Vec::new(),
-        invalid_count: 0,
-        rows: 0,
-        staying: 0,
     };
-    if checked.plan.questions.is_empty() {
-        checked.read_rows(text)?;
+    if checked.questions.is_empty() {
+        checked.read_rows(&table.rows, now);
+        checked.settle_verdicts();
     }
-    Ok(checked)
+    checked
 }
 
 impl Checked {
     /// Whether nothing stops the import.
     pub(super) fn is_ready(&self, options: &PlanOptions) -> bool {
-        self.plan.questions.is_empty() && (self.invalid_count == 0 || options.skip_invalid)
+        self.questions.is_empty() && (self.invalid.is_empty() || options.skip_invalid)
     }
 
-    fn read_rows(&mut self, text: &str) -> Result<(), FileError> {
+    /// Returns each question, and how to answer it.
+    pub(super) fn question_texts(&self) -> Vec<String> {
+        let questions = self.questions.iter();
+        questions.filter_map(Question::text).collect()
+    }
+
+    /// Returns the people to add.
+    pub(super) fn staying(&self) -> Vec<&Person> {
+        let people = self.people.iter();
+        people.filter(|it| it.verdict == Verdict::Stays).collect()
+    }
+
+    /// Returns the people who have left, each once.
+    pub(super) fn leavers(&self) -> Vec<Email> {
+        let mut seen = HashSet::new();
+        let left = self.people.iter().filter(|it| it.verdict == Verdict::Left);
+        let left = left.map(|person| &person.email);
+        left.filter(|email| seen.insert(email.key()))
+            .cloned()
+            .collect()
+    }
+
+    fn read_rows(&mut self, rows: &[Row], now: SystemTime) {
         let mut unnamed = self.unnamed_columns();
-        for Row { line, cells } in Rows::open(text)? {
-            self.rows += 1;
-            let read = cells.map_err(InvalidRow::Malformed).and_then(|cells| {
-                let person = person::read(&cells, &self.plan, SystemTime::UNIX_EPOCH)?;
-                Ok((person, cells))
-            });
+        for Row { line, cells } in rows {
+            let cells = cells.as_ref().map_err(|it| InvalidRow::Malformed(it));
+            let read =
+                cells.and_then(|cells| Ok((person::read(*line, cells, &self.plan, now)?, cells)));
             match read {
-                Ok((person, cells)) if person.verdict == Verdict::Stays => {
-                    self.staying += 1;
-                    self.look_for_leavers(&mut unnamed, line, &cells);
-                }
-                Ok((person, _)) => self.outsiders.add(&person),
-                Err(reason) => {
-                    self.invalid_count += 1;
-                    if self.invalid.len() < INVALID_SHOWN_MAX {
-                        self.invalid.push((line, reason));
+                Ok((person, cells)) => {
+                    if person.verdict == Verdict::Stays {
+                        self.look_for_leavers(&mut unnamed, *line, cells);
                     }
+                    self.people.push(person);
                 }
+                Err(reason) => self.invalid.push((*line, reason)),
             }
         }
-        Ok(())
+    }
+
+    /// Of several rows of a person, the greatest verdict counts.
+    fn settle_verdicts(&mut self) {
+        let mut verdicts = HashMap::new();
+        for Person { email, verdict, .. } in &self.people {
+            if *verdict != Verdict::Stays {
+                let settled = verdicts.entry(email.key()).or_insert(*verdict);
+                *settled = (*settled).max(*verdict);
+            }
+        }
+        for person in &mut self.people {
+            if let Some(verdict) = verdicts.get(&person.email.key()) {
+                person.verdict = *verdict;
+                person.entry = None;
+            }
+        }
     }
 
     /// Returns the columns that no option and no preset names.
@@ -98,10 +120,10 @@ impl Checked {
         let is_unnamed =
             |used: &Option<Use>| matches!(used, Some(Use::Ignored { is_named: false }));
         let unnamed = columns.filter(|(_, (_, used))| is_unnamed(used));
-        let decides = self.plan.decides();
+        let has_status = self.plan.has_status();
         let kind = |column: &Column| match brake::name_kind(&column.name) {
             // A no means something else if another column says who has left.
-            NameKind::Unknown if decides => NameKind::Other,
+            NameKind::Unknown if has_status => NameKind::Other,
             kind => kind,
         };
         unnamed
@@ -115,38 +137,18 @@ impl Checked {
         &mut self,
         unnamed: &mut Vec<(usize, NameKind)>,
         line: u64,
-        cells: &[String],
+        cells: &StringRecord,
     ) {
         unnamed.retain(|(at, kind)| {
-            let text = cells.get(*at).map_or("", String::as_str);
+            let text = cells.get(*at).unwrap_or_default();
             let is_suspicious = brake::may_mean_left(*kind, text);
             if is_suspicious {
-                let suspicion = (*at, line, text.to_owned());
-                self.plan.questions.may_have_left.push(suspicion);
+                let text = text.to_owned();
+                let reason = StatusReason::Suspicious { line, text };
+                let status = guess_status(&self.survey, &self.survey.columns[*at], reason);
+                self.questions.push(Question::Status(status));
             }
             !is_suspicious
         });
-    }
-}
-
-impl Outsiders {
-    fn add(&mut self, person: &Person) {
-        let seen = match person.verdict {
-            Verdict::Left => &mut self.left,
-            _ => &mut self.undecided,
-        };
-        if seen.insert(person.email.key()) && person.verdict == Verdict::Left {
-            self.leavers.push(person.email.clone());
-        }
-    }
-
-    /// Returns what a file says about a person, whose rows may disagree.
-    pub(super) fn verdict(&self, person: &Person) -> Verdict {
-        let key = person.email.key();
-        match person.verdict {
-            _ if self.left.contains(&key) => Verdict::Left,
-            _ if self.undecided.contains(&key) => Verdict::Undecided,
-            verdict => verdict,
-        }
     }
 }

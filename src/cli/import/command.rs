@@ -1,33 +1,29 @@
 //! The command line of `landing import`.
 
 use std::{
-    io::{self, IsTerminal},
+    io,
     path::{Path, PathBuf},
+    time::SystemTime,
 };
 
-use anyhow::{Context, anyhow, bail};
+use anyhow::{Context, bail};
 
 use super::{
-    adding::{self, Progress, Target},
+    adding,
     ask::check_asking,
     check::{Checked, check},
-    error::FileError,
     input_file,
     options::PlanOptions,
     presets, preview,
     report::ImportReport,
+    table::Table,
 };
-use crate::{
-    cli::{
-        store_location::{StoreArgs, StoreLocation},
-        terminal::{
-            output::{OutputArgs, print_to_stdout},
-            question::{Terminal, can_ask},
-            signals,
-        },
+use crate::cli::{
+    store_location::{StoreArgs, StoreLocation},
+    terminal::{
+        output::{OutputArgs, print_to_stdout},
+        question::{Terminal, can_ask},
     },
-    exit::{print_stderr, set_exit_note},
-    waitlist::Email,
 };
 
 #[derive(clap::Args)]
@@ -69,57 +65,38 @@ pub(in crate::cli) fn run(args: &ImportArgs) -> anyhow::Result<()> {
     if args.presets {
         return print_presets(&args.output);
     }
-    let path = args.file.as_deref().filter(|_| !is_stdin(args));
+    let path = args.file.as_deref().filter(|file| *file != "-");
     let name = input_file::display_name(path);
-    let progress = Progress::default();
-    let interrupted = progress.clone();
-    signals::on_interrupt(move || Some(format!("interrupted; {}", interrupted.describe())))
-        .context("cannot handle signals")?;
-    let (file_name, exiting) = (name.clone(), progress.clone());
-    set_exit_note(move || format!("{file_name}: {}", exiting.describe()));
     // Before the first progress bar is drawn.
     let location = args.store.announce_location()?;
     let nothing = || format!("{name}: nothing was imported");
-    let text = read(path).with_context(nothing)?;
-    let check_file = |options: &PlanOptions| check(&text, options);
-    let (fixed, mut options) = (fixed_args(args, &name, &location), args.plan.clone());
-    let checked = check_or_ask(args, &fixed, &mut options, check_file).with_context(nothing)?;
+    let fixed = fixed_args(args, path, &location);
+    let mut options = args.plan.clone();
+    let checked = read(args, path, &fixed, &mut options).with_context(nothing)?;
     if !checked.is_ready(&options) {
         return explain(args, &name, &fixed, &options, &checked).with_context(nothing);
     }
     let mut report = ImportReport::new(&checked);
-    let (target, new_list) = Target::open(&location, args.dry_run, &progress)?;
-    report.new_list = new_list;
-    let added = adding::add(&text, &checked, target, &mut report);
+    let added = match args.dry_run {
+        true => adding::count(location.open_existing()?.as_ref(), &checked, &mut report),
+        false => adding::add(&location.open_or_create()?, &checked, &mut report),
+    };
     args.output
         .print(&report, |out| report.write(out, &name, args.dry_run))?;
-    added.map_err(|error| anyhow!("{name}: {error:#}; {}", progress.describe()))
+    added.with_context(|| format!("{name}: perhaps not everybody was added; import the file again"))
 }
 
-fn is_stdin(args: &ImportArgs) -> bool {
-    args.file.as_deref().is_none_or(|file| file == "-")
-}
-
-fn read(path: Option<&Path>) -> Result<String, FileError> {
-    if path.is_none() && io::stdin().is_terminal() {
-        print_stderr("type one address per line, and finish with Ctrl-D");
-    }
-    input_file::read(path).map_err(|error| match (error, path.and_then(Path::to_str)) {
-        // Somebody wants to add one person.
-        (FileError::Io(_), Some(path)) if Email::parse(path).is_ok() => FileError::AddressAsFile,
-        (error, _) => error,
-    })
-}
-
-/// Checks the file. On a terminal, asks the questions of the plan, and adds the answers to the options.
-fn check_or_ask(
+/// Reads and checks the file. On a terminal, asks the open questions, and adds the answers to the options.
+fn read(
     args: &ImportArgs,
+    path: Option<&Path>,
     fixed: &[String],
     options: &mut PlanOptions,
-    check_file: impl Fn(&PlanOptions) -> Result<Checked, FileError>,
 ) -> anyhow::Result<Checked> {
-    if !can_ask() || is_stdin(args) || args.output.json {
-        return Ok(check_file(options)?);
+    let table = Table::read(&input_file::read(path)?)?;
+    let check_file = |options: &PlanOptions| check(&table, options, SystemTime::now());
+    if !can_ask() || path.is_none() || args.output.json {
+        return Ok(check_file(options));
     }
     let mut terminal = Terminal {
         input: &mut io::stdin().lock(),
@@ -129,9 +106,9 @@ fn check_or_ask(
 }
 
 /// Returns the arguments of the command outside the plan: the file, and where the list is.
-fn fixed_args(args: &ImportArgs, name: &str, location: &StoreLocation) -> Vec<String> {
-    let file = if is_stdin(args) { "-" } else { name };
-    let mut fixed = vec![file.to_owned()];
+fn fixed_args(args: &ImportArgs, path: Option<&Path>, location: &StoreLocation) -> Vec<String> {
+    let file = path.map_or("-".to_owned(), |path| path.display().to_string());
+    let mut fixed = vec![file];
     if args.store.is_in_command_line() {
         // Without the password of a database.
         fixed.extend(["--store".to_owned(), location.to_string()]);
@@ -147,19 +124,18 @@ fn explain(
     options: &PlanOptions,
     checked: &Checked,
 ) -> anyhow::Result<()> {
-    let Checked { survey, plan, .. } = checked;
-    if !plan.questions.is_empty() {
+    if !checked.questions.is_empty() {
         if !args.output.json {
-            print_to_stdout(|out| preview::write(out, survey, plan, options, fixed))?;
+            print_to_stdout(|out| preview::write(out, checked, options, fixed))?;
         }
-        bail!("{}", plan.questions.texts(survey).join("\n  "));
+        bail!("{}", checked.question_texts().join("\n  "));
     }
     let report = ImportReport::new(checked);
     args.output
         .print(&report, |out| report.write_invalid(out, name))?;
     bail!(
         "{} of {} rows cannot be read, see above; correct the file, or leave them out with --skip-invalid",
-        checked.invalid_count,
+        checked.invalid.len(),
         checked.rows
     )
 }

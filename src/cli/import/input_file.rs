@@ -7,15 +7,35 @@ use std::{
 };
 
 use encoding_rs_io::DecodeReaderBytesBuilder;
+use thiserror::Error;
 
-use super::error::FileError;
-
-/// The files of Excel and LibreOffice are ZIP archives. Old ones of Excel are compound files. The third is gzip.
-const ARCHIVES: [&[u8]; 3] = [b"PK", b"\xd0\xcf\x11\xe0", b"\x1f\x8b"];
-/// The number of bytes in which null bytes are searched for. Text in UTF-16 has one at least at each separator.
+/// The number of bytes in which null bytes are searched for. A spreadsheet or an archive has some, and text in UTF-16 has one
+/// at least at each separator.
 const NULL_SEARCH_BYTES: usize = 1 << 10;
 /// The beginning of every backup.
-const BACKUP: &[u8] = b"{\"backup\":";
+const BACKUP: &str = "{\"backup\":";
+
+/// Why a file cannot be read, whatever its columns mean.
+#[derive(Debug, Error)]
+pub(crate) enum FileError {
+    #[error("cannot read the file")]
+    Io(#[from] io::Error),
+    #[error(
+        "the file is not text in UTF-8; save a spreadsheet as CSV in UTF-8, and unpack an archive first"
+    )]
+    NotText,
+    #[error("the file is a JSON array; write one object per line, for example with `jq -c '.[]'`")]
+    JsonArray,
+    #[error(
+        "line {line} has an address, so the file has no header row: add one that names the columns, such as \
+         \"email,joined_at\"; or write one address per line, and nothing else"
+    )]
+    NoHeaderRow { line: u64 },
+    #[error("line {line}: the header row cannot be read: {reason}")]
+    InvalidHeaderRow { line: u64, reason: &'static str },
+    #[error("the file is a backup, which has more than people; run `landing restore FILE` instead")]
+    Backup,
+}
 
 /// Returns the name of a file for messages.
 pub(in crate::cli) fn display_name(path: Option<&Path>) -> String {
@@ -41,18 +61,15 @@ pub(in crate::cli) fn read(path: Option<&Path>) -> Result<String, FileError> {
 /// # Errors
 /// [`FileError`], if it is not text.
 pub(super) fn decode(bytes: &[u8]) -> Result<String, FileError> {
-    if ARCHIVES.iter().any(|it| bytes.starts_with(it)) {
-        return Err(FileError::Archive);
-    }
     let mut decoder = DecodeReaderBytesBuilder::new().strip_bom(true).build(bytes);
     let mut text = Vec::new();
     decoder.read_to_end(&mut text)?;
     if text.iter().take(NULL_SEARCH_BYTES).any(|it| *it == 0) {
-        return Err(FileError::NullBytes);
+        return Err(FileError::NotText);
     }
+    let text = String::from_utf8_lossy(&text);
     if text.starts_with(BACKUP) {
         return Err(FileError::Backup);
     }
-    let text = String::from_utf8_lossy(&text);
     Ok(text.replace("\r\n", "\n").replace('\r', "\n"))
 }

@@ -7,10 +7,10 @@ use super::{
     field::{Field, Mapping},
     options::PlanOptions,
     presets,
-    question::Questions,
     survey::{Column, Survey},
+    table::FileKind,
     text::{fold, quoted},
-    times::{self, DateFormat},
+    times::DateFormat,
 };
 
 /// Whether a person belongs on the list. If several columns or rows disagree, the greatest counts.
@@ -28,7 +28,7 @@ pub enum Verdict {
 #[derive(Clone)]
 pub(super) enum Use {
     Map(Field),
-    Decides(Decisions),
+    Status(StatusValues),
     /// Not read. Unless an option or a preset names it, its words are still looked at.
     Ignored {
         is_named: bool,
@@ -37,13 +37,13 @@ pub(super) enum Use {
 
 /// What the values of a column say about a person.
 #[derive(Clone, Default)]
-pub(super) struct Decisions {
+pub(super) struct StatusValues {
     verdicts: HashMap<String, Verdict>,
     /// That of `*`: every other value that is not empty.
     others: Option<Verdict>,
 }
 
-/// What every column of a file is for, and the questions that are open.
+/// What every column of a file is for.
 #[derive(Default)]
 pub(super) struct Plan {
     /// One for each column, or `None` if nobody has said what it is for.
@@ -57,14 +57,26 @@ pub(super) struct Plan {
     pub(super) is_own: bool,
     /// Whether a row has a cell for each column. An object of JSON lines lacks what is empty.
     pub(super) is_table: bool,
-    /// Nobody is imported before these are answered.
-    pub(super) questions: Questions,
+    /// What is wrong with the options.
+    pub(super) mistakes: Vec<String>,
 }
 
-impl Decisions {
+impl Use {
+    /// Whether the column has times.
+    pub(super) fn is_time(&self) -> bool {
+        matches!(self, Self::Map(field) if field.is_time())
+    }
+}
+
+impl StatusValues {
+    /// Returns what `*` says.
+    pub(super) fn others(&self) -> Option<Verdict> {
+        self.others
+    }
+
     /// Returns what a value says. An empty cell where others have a time of leaving (`--left left_at=*`) says that the
     /// person stays.
-    pub(super) fn decide(&self, value: &str) -> Option<Verdict> {
+    pub(super) fn verdict(&self, value: &str) -> Option<Verdict> {
         let key = fold(value);
         let listed = self.verdicts.get(&key).copied();
         listed.or(match (key.is_empty(), self.others) {
@@ -87,7 +99,7 @@ impl Plan {
     pub(super) fn new(survey: &Survey, options: &PlanOptions) -> Self {
         let mut plan = Self::of_own_names(survey);
         plan.apply_preset(survey, options.preset.as_deref());
-        plan.is_table = survey.is_table;
+        plan.is_table = survey.kind == FileKind::Csv;
         if options.nobody_left && plan.everybody == Some(Verdict::Left) {
             plan.add_mistake(
                 "the preset says that everybody in the file has left, so leave out --nobody-left"
@@ -102,8 +114,8 @@ impl Plan {
                 *used = Some(Use::Ignored { is_named: false });
             }
         }
-        if survey.rows > 0 {
-            plan.ask(survey, options);
+        if options.nobody_left && plan.has_status() {
+            plan.add_mistake("a column says who has left, so leave out --nobody-left".into());
         }
         plan
     }
@@ -112,14 +124,15 @@ impl Plan {
     fn of_own_names(survey: &Survey) -> Self {
         let names = survey.columns.iter().map(|it| Field::from_name(&it.name));
         let mut fields: Vec<_> = names.collect();
-        if survey.is_list {
+        let is_list = survey.kind == FileKind::List;
+        if is_list {
             fields.push(Some(Field::Email));
         }
         let has = |field| fields.contains(&Some(field));
         // A file with a column "email" alone may be a list of people who have left.
         let is_export =
             fields.iter().all(Option::is_some) && has(Field::Email) && has(Field::JoinedAt);
-        let is_own = survey.is_list || is_export;
+        let is_own = is_list || is_export;
         Self {
             uses: fields.into_iter().map(|it| it.map(Use::Map)).collect(),
             everybody: is_own.then_some(Verdict::Stays),
@@ -182,7 +195,7 @@ impl Plan {
                 // The name of a column may have an `=` too.
                 let mut splits = text.match_indices('=').map(|(at, _)| text.split_at(at));
                 match splits.find_map(|(column, value)| Some((find(column)?, &value[1..]))) {
-                    Some((at, value)) => self.decide(at, value, verdict),
+                    Some((at, value)) => self.add_status(at, value, verdict),
                     None => missing.push(text),
                 }
             }
@@ -210,71 +223,27 @@ impl Plan {
     }
 
     /// Whether a column says who has left.
-    pub(super) fn decides(&self) -> bool {
-        let decides = |it: &Use| matches!(it, Use::Decides(_));
-        self.uses.iter().flatten().any(decides)
+    pub(super) fn has_status(&self) -> bool {
+        let is_status = |it: &Use| matches!(it, Use::Status(_));
+        self.uses.iter().flatten().any(is_status)
     }
 
-    fn decide(&mut self, at: usize, value: &str, verdict: Verdict) {
-        if !matches!(self.uses[at], Some(Use::Decides(_))) {
-            self.uses[at] = Some(Use::Decides(Decisions::default()));
+    fn add_status(&mut self, at: usize, value: &str, verdict: Verdict) {
+        if !matches!(self.uses[at], Some(Use::Status(_))) {
+            self.uses[at] = Some(Use::Status(StatusValues::default()));
         }
-        if let Some(Use::Decides(decisions)) = &mut self.uses[at] {
-            decisions.insert(value, verdict);
+        if let Some(Use::Status(values)) = &mut self.uses[at] {
+            values.insert(value, verdict);
         }
+    }
+
+    /// Whether a column has this field.
+    pub(super) fn has(&self, field: Field) -> bool {
+        let is_field = |it: &Use| matches!(it, Use::Map(mapped) if *mapped == field);
+        self.uses.iter().flatten().any(is_field)
     }
 
     fn add_mistake(&mut self, mistake: String) {
-        self.questions.mistakes.push(mistake);
+        self.mistakes.push(mistake);
     }
-
-    /// Adds the questions that nobody has answered.
-    fn ask(&mut self, survey: &Survey, options: &PlanOptions) {
-        let is_address = |it: &Use| matches!(it, Use::Map(Field::Email));
-        let decides = self.decides();
-        let questions = &mut self.questions;
-        questions.lacks_addresses = !self.uses.iter().flatten().any(is_address);
-        for (at, (column, used)) in survey.columns.iter().zip(&self.uses).enumerate() {
-            match used {
-                Some(Use::Decides(decisions)) => {
-                    let values = unlisted_values(survey, column, decisions);
-                    let values = Some(values).filter(|it| !it.is_empty());
-                    questions.unlisted.extend(values.map(|values| (at, values)));
-                }
-                Some(Use::Map(field)) if field.is_time() => {
-                    let example = unreadable_time(column, self.date_format.as_ref());
-                    questions.times.extend(example.map(|example| (at, example)));
-                }
-                Some(_) => {}
-                None => questions.unused.push(at),
-            }
-        }
-        questions.who_has_left = self.everybody.is_none() && !decides;
-        if decides && options.nobody_left {
-            self.add_mistake("a column says who has left, so leave out --nobody-left".into());
-        }
-    }
-}
-
-/// Returns the values of a column that no option lists. `*` is the many others.
-fn unlisted_values(survey: &Survey, column: &Column, decisions: &Decisions) -> Vec<String> {
-    let empty = (survey.empty(column) > 0).then_some("");
-    let values = column.values.iter().map(|it| it.text.as_str()).chain(empty);
-    let mut values: Vec<_> = values
-        .filter(|it| decisions.decide(it).is_none())
-        .map(str::to_owned)
-        .collect();
-    if column.has_more && decisions.others.is_none() {
-        values.push("*".into());
-    }
-    values
-}
-
-/// Returns an example of the times in a column, if none of those that were kept can be read. A single one that cannot is an
-/// invalid row.
-fn unreadable_time(column: &Column, format: Option<&DateFormat>) -> Option<String> {
-    let mut times = column.times();
-    let example = times.clone().next()?.to_owned();
-    let are_unreadable = times.all(|it| times::parse(it, format).is_none());
-    are_unreadable.then_some(example)
 }

@@ -3,9 +3,10 @@
 use std::io::{self, Write};
 
 use super::{
+    check::Checked,
     options::PlanOptions,
-    plan::{Plan, Use},
-    proposal::Proposal,
+    plan::Use,
+    question::command,
     survey::{Column, Survey},
     text::quoted,
 };
@@ -18,11 +19,11 @@ const EXAMPLES_MAX: usize = 3;
 /// Writes the preview. `fixed` are the arguments of the command outside the plan.
 pub(super) fn write(
     out: &mut dyn Write,
-    survey: &Survey,
-    plan: &Plan,
+    checked: &Checked,
     options: &PlanOptions,
     fixed: &[String],
 ) -> io::Result<()> {
+    let Checked { survey, plan, .. } = checked;
     writeln!(out, "rows: {}", survey.rows)?;
     if let Some(preset) = plan.preset {
         writeln!(out, "preset: {preset}")?;
@@ -34,7 +35,7 @@ pub(super) fn write(
         }
         writeln!(out, ": {}", describe_values(survey, column))?;
     }
-    let command = Proposal::new(survey, plan).command(fixed, options);
+    let command = command(fixed, options, &checked.questions);
     writeln!(out, "\ncomplete this command:\n  {command}")
 }
 
@@ -67,7 +68,7 @@ fn describe_values(survey: &Survey, column: &Column) -> String {
 pub(super) fn describe(used: &Use) -> &'static str {
     match used {
         Use::Map(field) => field.name(),
-        Use::Decides(_) => "says who has left",
+        Use::Status(_) => "says who has left",
         Use::Ignored { .. } => "ignored",
     }
 }

@@ -1,88 +1,266 @@
-//! The questions that the owner must answer with options before anybody is imported.
+//! The questions that the owner must answer with options before anybody is imported, with the best answers that the values of
+//! a file suggest.
 
-use super::{survey::Survey, text::quoted};
+use super::{
+    brake::{self, NameKind},
+    field::{Field, Mapping},
+    options::PlanOptions,
+    plan::{Plan, StatusValues, Use},
+    survey::{Column, Survey},
+    text::{quoted, shell_quoted},
+    times::{self, DateFormat},
+};
+use crate::{cli::address::without_name, waitlist::Email};
 
-/// The questions that nobody has answered. Columns are positions. It has no `Debug`, because a value may be an address.
-#[derive(Default)]
-pub(super) struct Questions {
-    /// What is wrong with an option. No other answer helps.
-    pub(super) mistakes: Vec<String>,
-    /// No column has the addresses.
-    pub(super) lacks_addresses: bool,
-    /// Columns that say who has left, and their values of which no option says what they mean.
-    pub(super) unlisted: Vec<(usize, Vec<String>)>,
-    /// Columns in which no time can be read, and an example.
-    pub(super) times: Vec<(usize, String)>,
+/// A question that nobody has answered. It has no `Debug`, because a value may be an address.
+pub(super) enum Question {
+    /// An option is wrong. No answer helps.
+    Mistake(String),
+    /// Which column has this field: perhaps this one.
+    Field {
+        field: Field,
+        column: Option<String>,
+    },
+    /// How times such as this one are written. All times of the column can be read in these formats.
+    DateFormat {
+        example: String,
+        formats: Vec<DateFormat>,
+    },
+    Status(Status),
     /// Neither a column nor an option says who has left.
-    pub(super) who_has_left: bool,
-    /// Columns that have no use.
-    pub(super) unused: Vec<usize>,
-    /// Columns that are ignored without being named. In this line, this text may say that somebody has left who would be
-    /// added.
-    pub(super) may_have_left: Vec<(usize, u64, String)>,
+    WhoHasLeft,
+    /// Columns without a use. Some may remain when the other questions are answered.
+    Unused {
+        columns: usize,
+        has_rest: bool,
+    },
 }
 
-impl Questions {
-    pub(super) fn is_empty(&self) -> bool {
-        let Self {
-            mistakes,
-            lacks_addresses,
-            unlisted,
-            times,
-            who_has_left,
-            unused,
-            may_have_left,
-        } = self;
-        !lacks_addresses
-            && !who_has_left
-            && mistakes.is_empty()
-            && unlisted.is_empty()
-            && times.is_empty()
-            && unused.is_empty()
-            && may_have_left.is_empty()
-    }
+/// A column that says, or may say, which people have left. The question is what its values mean.
+pub(super) struct Status {
+    pub(super) column: String,
+    /// The values that need an answer. `*` is any other value.
+    pub(super) values: Vec<String>,
+    pub(super) reason: StatusReason,
+}
 
-    /// Returns each question, and how to answer it.
-    pub(super) fn texts(&self, survey: &Survey) -> Vec<String> {
-        let column = |at: &usize| quoted(&survey.columns[*at].name);
-        let mut texts = self.mistakes.clone();
-        if self.lacks_addresses {
-            texts.push("which column has the addresses? Answer with --map email=COLUMN".to_owned());
-        }
-        texts.extend(self.unlisted.iter().map(|(at, values)| {
-            let values: Vec<_> = values.iter().map(|it| quoted(it)).collect();
-            format!(
-                "what do the values {} in column {} mean? Answer with --left, --stay or --undecided COLUMN=VALUE for \
-                 each",
-                values.join(", "),
-                column(at)
-            )
-        }));
-        texts.extend(self.times.iter().map(|(_, example)| {
-            let example = quoted(example);
-            format!("how are times such as {example} written? Answer with --date-format")
-        }));
-        if self.who_has_left {
-            texts.push(
-                "has anybody in the file left, or said no to mail? Answer with --left and --stay if a column says who, \
-                 otherwise with --nobody-left or --everybody-left"
-                    .to_owned(),
-            );
-        }
-        if !self.unused.is_empty() {
-            texts.push(format!(
-                "columns without a use: {}; answer with --ignore-rest if they do not matter",
-                self.unused.len()
-            ));
-        }
-        texts.extend(self.may_have_left.iter().map(|(at, line, text)| {
-            format!(
-                "line {line}: column {} says {}, but the person would be added; answer with --left and --stay if the \
-                 column says who has left, otherwise with --ignore COLUMN",
-                column(at),
-                quoted(text)
-            )
-        }));
-        texts
+/// Why somebody must say what the values of a column mean.
+pub(super) enum StatusReason {
+    /// The column says who has left, but these values are not listed.
+    Unlisted,
+    /// No column says who has left, and this one looks like it.
+    Guess,
+    /// The column is ignored without being named. In this line, this text may say that somebody has left who would be added.
+    Suspicious { line: u64, text: String },
+}
+
+/// Maximum number of values of a column that is proposed as the one that says who has left, and of such columns.
+const STATUS_VALUES_MAX: usize = 12;
+const STATUS_COLUMNS_MAX: usize = 5;
+/// What the owner must replace by one of them, so that nobody runs the command without a decision.
+const LEFT_OR_STAY: &str = "--left/--stay/--undecided";
+const NOBODY_OR_EVERYBODY: &str = "--nobody-left/--everybody-left";
+
+/// Returns the questions about a plan, in the order in which they are asked.
+pub(super) fn open_questions(survey: &Survey, plan: &Plan) -> Vec<Question> {
+    let mistakes = plan.mistakes.iter().cloned();
+    let mut questions: Vec<_> = mistakes.map(Question::Mistake).collect();
+    if survey.rows == 0 {
+        return questions;
     }
+    let columns = || survey.columns.iter().zip(&plan.uses);
+    let unused = columns().filter(|(_, used)| used.is_none());
+    let mut rest: Vec<_> = unused.map(|(column, _)| column).collect();
+    let unused = rest.len();
+    if !plan.has(Field::Email) {
+        let addresses = rest.iter().copied().filter(|it| has_addresses(it));
+        let best = addresses.max_by_key(|it| it.filled);
+        questions.push(propose(Field::Email, best, &mut rest));
+    }
+    let is_unreadable = |column: &&Column| {
+        let mut times = column.times();
+        times.clone().next().is_some()
+            && times.all(|it| times::parse(it, plan.date_format.as_ref()).is_none())
+    };
+    let mapped = columns().filter(|(_, used)| used.as_ref().is_some_and(Use::is_time));
+    let mut times: Vec<_> = mapped.map(|(column, _)| column).collect();
+    if !plan.has(Field::JoinedAt) {
+        // A birthday has no time of day. The first one of several is taken.
+        let dates = rest.iter().rev().copied().filter(|it| has_dates(it));
+        if let Some(best) = dates.max_by_key(|it| it.values[0].text.contains(':')) {
+            questions.push(propose(Field::JoinedAt, Some(best), &mut rest));
+            times.push(best);
+        }
+    }
+    if let Some(column) = times.into_iter().find(is_unreadable) {
+        let formats = DateFormat::candidates(column.times());
+        let example = DateFormat::distinguishing(&formats, column.times()).unwrap_or_default();
+        let example = example.to_owned();
+        questions.push(Question::DateFormat { example, formats });
+    }
+    for (column, used) in columns() {
+        if let Some(Use::Status(listed)) = used {
+            let values = unlisted_values(survey, column, listed);
+            if !values.is_empty() {
+                let status = Status::new(column, values, StatusReason::Unlisted);
+                questions.push(Question::Status(status));
+            }
+        }
+    }
+    if plan.everybody.is_none() && !plan.has_status() {
+        let is_repeated = |it: &Column| (it.values.len() as u64) < it.filled;
+        let is_guess = |it: &&Column| is_repeated(it) && has_few_values(survey, it);
+        let guesses: Vec<_> = rest.iter().copied().filter(is_guess).collect();
+        for column in guesses.into_iter().take(STATUS_COLUMNS_MAX) {
+            rest.retain(|it| it.name != column.name);
+            let status = guess_status(survey, column, StatusReason::Guess);
+            questions.push(Question::Status(status));
+        }
+        questions.push(Question::WhoHasLeft);
+    }
+    if unused > 0 {
+        questions.push(Question::Unused {
+            columns: unused,
+            has_rest: !rest.is_empty(),
+        });
+    }
+    questions
+}
+
+/// Proposes a column for a field, and removes it from the others.
+fn propose(field: Field, column: Option<&Column>, rest: &mut Vec<&Column>) -> Question {
+    let column = column.map(|it| it.name.clone());
+    rest.retain(|it| Some(&it.name) != column.as_ref());
+    Question::Field { field, column }
+}
+
+/// Returns what the owner should say about a column that may say who has left.
+pub(super) fn guess_status(survey: &Survey, column: &Column, reason: StatusReason) -> Status {
+    let values = match has_few_values(survey, column) {
+        true => survey.values(column).map(str::to_owned).collect(),
+        // Such as the time of leaving. An empty cell then means that the person stays.
+        false => vec!["*".into()],
+    };
+    Status::new(column, values, reason)
+}
+
+impl Status {
+    fn new(column: &Column, values: Vec<String>, reason: StatusReason) -> Self {
+        Self {
+            column: column.name.clone(),
+            values,
+            reason,
+        }
+    }
+}
+
+/// Returns the values of a column that no option lists.
+fn unlisted_values(survey: &Survey, column: &Column, listed: &StatusValues) -> Vec<String> {
+    let unlisted = survey
+        .values(column)
+        .filter(|it| listed.verdict(it).is_none());
+    let others = (column.has_more && listed.others().is_none()).then_some("*");
+    unlisted.chain(others).map(str::to_owned).collect()
+}
+
+/// Whether at least half of the values are addresses.
+fn has_addresses(column: &Column) -> bool {
+    let is_address = |text: &str| Email::parse(without_name(text)).is_ok();
+    let values = column.values.iter();
+    let count = values.filter(|it| is_address(&it.text)).count();
+    count > 0 && count * 2 >= column.values.len()
+}
+
+/// Whether all values are dates, in one format.
+fn has_dates(column: &Column) -> bool {
+    let is_date = |text: &str| times::parse(text, None).is_some();
+    let mut times = column.times();
+    column.times().next().is_some()
+        && (times.all(is_date) || !DateFormat::candidates(column.times()).is_empty())
+}
+
+/// Whether a column has so few values that each can say whether a person has left.
+fn has_few_values(survey: &Survey, column: &Column) -> bool {
+    let values = survey.values(column).count();
+    !column.has_more && !has_dates(column) && (2..=STATUS_VALUES_MAX).contains(&values)
+}
+
+impl Question {
+    /// Returns the question, and how to answer it. Those about a column that only may be the right one are part of others.
+    pub(super) fn text(&self) -> Option<String> {
+        Some(match self {
+            Self::Mistake(mistake) => mistake.clone(),
+            Self::Field { field: Field::Email, .. } => {
+                "which column has the addresses? Answer with --map email=COLUMN".to_owned()
+            }
+            Self::Field { .. } => return None,
+            Self::DateFormat { example, .. } => format!(
+                "how are times such as {} written? Answer with --date-format",
+                quoted(example)
+            ),
+            Self::Status(Status { column, values, reason }) => match reason {
+                StatusReason::Guess => return None,
+                StatusReason::Unlisted => {
+                    let values: Vec<_> = values.iter().map(|it| quoted(it)).collect();
+                    format!(
+                        "what do the values {} in column {} mean? Answer with --left, --stay or --undecided COLUMN=VALUE \
+                         for each",
+                        values.join(", "),
+                        quoted(column)
+                    )
+                }
+                StatusReason::Suspicious { line, text } => format!(
+                    "line {line}: column {} says {}, but the person would be added; answer with --left and --stay if the \
+                     column says who has left, otherwise with --ignore COLUMN",
+                    quoted(column),
+                    quoted(text)
+                ),
+            },
+            Self::WhoHasLeft => "has anybody in the file left, or said no to mail? Answer with --left and --stay if a column \
+                                 says who, otherwise with --nobody-left or --everybody-left"
+                .to_owned(),
+            Self::Unused { columns, .. } => format!(
+                "columns without a use: {columns}; answer with --ignore-rest if they do not matter"
+            ),
+        })
+    }
+}
+
+/// Returns the whole command, with the options that the owner has given, and the best answers. `fixed` are its other
+/// arguments.
+pub(super) fn command(fixed: &[String], options: &PlanOptions, questions: &[Question]) -> String {
+    let mut options = options.clone();
+    let mut open = Vec::new();
+    for question in questions {
+        match question {
+            Question::Mistake(_) | Question::Field { column: None, .. } => {}
+            Question::Field {
+                field,
+                column: Some(column),
+            } => options.map.push(Mapping {
+                field: *field,
+                column: column.clone(),
+            }),
+            Question::DateFormat { formats, .. } => {
+                options.date_format = formats.first().cloned().or(options.date_format);
+            }
+            Question::Status(Status { column, values, .. }) => {
+                options.nobody_left = false;
+                for value in values {
+                    let has_left = brake::may_mean_left(NameKind::Other, value);
+                    let option = if has_left { "--left" } else { LEFT_OR_STAY };
+                    open.extend([option.to_owned(), format!("{column}={value}")]);
+                }
+            }
+            Question::WhoHasLeft if open.is_empty() => open.push(NOBODY_OR_EVERYBODY.to_owned()),
+            Question::WhoHasLeft => {}
+            Question::Unused { has_rest, .. } => options.ignore_rest |= has_rest,
+        }
+    }
+    let mut args = vec!["landing".to_owned(), "import".to_owned()];
+    args.extend(fixed.iter().cloned());
+    args.extend(options.to_args());
+    args.extend(open);
+    let args: Vec<_> = args.iter().map(|it| shell_quoted(it)).collect();
+    args.join(" ")
 }

@@ -1,18 +1,14 @@
 //! The report of an import.
 
-use std::{
-    collections::BTreeMap,
-    io::{self, Write},
-};
+use std::io::{self, Write};
 
 use serde::Serialize;
 
 use super::{
     check::Checked,
     person::{InvalidRow, Person},
-    plan::Verdict,
+    plan::{Use, Verdict},
     preview::describe,
-    survey::Survey,
     text::quoted,
 };
 use crate::waitlist::{InvalidSource, JoinOutcome};
@@ -25,70 +21,72 @@ pub(super) struct ImportReport {
     preset: Option<&'static str>,
     /// Each column, and its use. Those of our own exports need no explanation.
     columns: Vec<(String, &'static str)>,
-    added: u64,
-    /// The location of the list, if there was none before.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) new_list: Option<String>,
-    already_listed: u64,
+    added: usize,
+    already_listed: usize,
     /// Number of people who have left this list, and were not added.
-    suppressed: u64,
-    /// Number of rows of people who have left the other list.
-    pub(super) left: u64,
-    /// Number of them who are suppressed: those who are not on this list.
-    pub(super) suppressed_leavers: u64,
-    /// Number of rows about which the owner must decide.
-    undecided: u64,
-    /// How many of them each value stands in: `COLUMN=VALUE`.
-    undecided_values: BTreeMap<String, u64>,
-    invalid: u64,
-    /// The lines of the first invalid rows, and the reasons.
+    suppressed: usize,
+    /// Number of people who have left the other list.
+    left: usize,
+    /// Number of them who are suppressed. The others are on this list, and stay on it.
+    suppressed_leavers: usize,
+    /// Number of rows about which the owner must decide, and the values in them: `COLUMN=VALUE`.
+    undecided: usize,
+    undecided_values: Vec<String>,
+    /// The lines of the invalid rows, and the reasons.
     invalid_rows: Vec<(u64, InvalidRow)>,
     /// Number of added people without a sign-up time.
-    without_time: u64,
+    without_time: usize,
     /// Number of added people whose source is invalid, and was left out.
-    invalid_sources: u64,
+    invalid_sources: usize,
 }
 
 impl ImportReport {
     pub(super) fn new(checked: &Checked) -> Self {
-        let columns = checked.survey.columns.iter().zip(&checked.plan.uses);
-        let columns = columns.filter(|_| !checked.plan.is_own);
-        let columns = columns.map(|(column, used)| {
+        let Checked { survey, plan, .. } = checked;
+        let columns = || survey.columns.iter().zip(&plan.uses);
+        let described = columns().filter(|_| !plan.is_own).map(|(column, used)| {
             let used = used.as_ref().map_or("", describe);
             (column.name.clone(), used)
         });
+        let mut undecided_values = Vec::new();
+        for (column, used) in columns() {
+            if let Some(Use::Status(listed)) = used {
+                let values = survey.values(column);
+                let values = values.filter(|it| listed.verdict(it) == Some(Verdict::Undecided));
+                undecided_values.extend(values.map(|value| format!("{}={value}", column.name)));
+            }
+        }
+        let undecided = checked.people.iter();
+        let undecided = undecided.filter(|it| it.verdict == Verdict::Undecided);
         Self {
-            preset: checked.plan.preset,
-            columns: columns.collect(),
-            invalid: checked.invalid_count,
+            preset: plan.preset,
+            columns: described.collect(),
+            undecided: undecided.count(),
+            undecided_values,
             invalid_rows: checked.invalid.clone(),
             ..Self::default()
         }
     }
 
-    /// Counts a row about whose person the owner must decide.
-    pub(super) fn add_undecided(&mut self, survey: &Survey, person: &Person, cells: &[String]) {
-        self.undecided += 1;
-        // Another row of the person may be the undecided one.
-        let at = person
-            .decided_by
-            .filter(|_| person.verdict == Verdict::Undecided);
-        if let Some(at) = at {
-            let value = cells.get(at).map_or("", |cell| cell.trim());
-            let value = format!("{}={value}", survey.columns[at].name);
-            *self.undecided_values.entry(value).or_default() += 1;
+    /// Counts the people who have left, by whether each is suppressed.
+    pub(super) fn count_leavers(&mut self, are_suppressed: impl IntoIterator<Item = bool>) {
+        for is_suppressed in are_suppressed {
+            self.left += 1;
+            self.suppressed_leavers += usize::from(is_suppressed);
         }
     }
 
-    /// Counts a row that was added, or would be.
-    pub(super) fn add_joined(&mut self, person: &Person, outcome: JoinOutcome) {
-        match outcome {
-            JoinOutcome::AlreadyListed => self.already_listed += 1,
-            JoinOutcome::Suppressed => self.suppressed += 1,
-            JoinOutcome::New => {
-                self.added += 1;
-                self.without_time += u64::from(person.has_no_time);
-                self.invalid_sources += u64::from(person.has_invalid_source);
+    /// Counts people who were added, or would be.
+    pub(super) fn count_joined(&mut self, people: &[&Person], outcomes: &[JoinOutcome]) {
+        for (person, outcome) in people.iter().zip(outcomes) {
+            match outcome {
+                JoinOutcome::AlreadyListed => self.already_listed += 1,
+                JoinOutcome::Suppressed => self.suppressed += 1,
+                JoinOutcome::New => {
+                    self.added += 1;
+                    self.without_time += usize::from(person.has_no_time);
+                    self.invalid_sources += usize::from(person.has_invalid_source);
+                }
             }
         }
     }
@@ -98,10 +96,7 @@ impl ImportReport {
         for (line, reason) in &self.invalid_rows {
             writeln!(out, "{file}:{line}: {reason}")?;
         }
-        match self.invalid - self.invalid_rows.len() as u64 {
-            0 => Ok(()),
-            more => writeln!(out, "and {more} more lines"),
-        }
+        Ok(())
     }
 
     /// Writes the columns, the invalid rows, and the counts.
@@ -118,60 +113,48 @@ impl ImportReport {
             writeln!(out, "column {}: {used}", quoted(name))?;
         }
         self.write_invalid(out, file)?;
-        let (would, was) = match is_dry_run {
-            true => ("would be ", "would be"),
-            false => ("", "was"),
-        };
-        let new_list = self.new_list.as_ref();
-        let to = new_list.map_or_else(String::new, |it| format!(" to a new list in {it}"));
-        write!(
+        if is_dry_run {
+            writeln!(out, "dry run: nothing is changed; an import would report:")?;
+        }
+        writeln!(
             out,
-            "{} {would}added{to}, {} already there",
+            "{} added, {} already there",
             self.added, self.already_listed
         )?;
-        for (count, what) in [
-            (self.left, "left"),
-            (self.undecided, "undecided"),
-            (self.invalid, "invalid"),
-        ] {
-            if count > 0 {
-                write!(out, ", {count} {what}")?;
-            }
-        }
-        writeln!(out)?;
-        self.write_notes(out, would, was)
-    }
-
-    fn write_notes(&self, out: &mut dyn Write, would: &str, was: &str) -> io::Result<()> {
+        let undecided: Vec<_> = self.undecided_values.iter().map(|it| quoted(it)).collect();
         for (count, note) in [
             (
                 self.suppressed,
-                "left this list: not added, because only they can join again, on the page".into(),
+                "left this list: not added, because only they can join again, on the page",
             ),
             (
                 self.suppressed_leavers,
-                format!("left the other list: {would}suppressed, so no import adds them"),
+                "left the other list: suppressed, so no import adds them",
+            ),
+            (
+                self.left - self.suppressed_leavers,
+                "left the other list, but are on this one and stay: see `landing unsubscribe --file`",
             ),
             (
                 self.undecided,
-                "undecided: not added; decide with --stay or --left, and import the file again"
-                    .into(),
+                &*format!(
+                    "undecided by {}: not added; decide with --stay or --left, and import the file again",
+                    undecided.join(", ")
+                ),
             ),
+            (self.invalid_rows.len(), "invalid: left out"),
             (
                 self.without_time,
-                format!("without a sign-up time: the current time {was} used"),
+                "without a sign-up time: the current time was used",
             ),
             (
                 self.invalid_sources,
-                format!("with an invalid source, which {was} left out: {InvalidSource}"),
+                &format!("with an invalid source, which was left out: {InvalidSource}"),
             ),
         ] {
             if count > 0 {
                 writeln!(out, "{count} {note}")?;
             }
-        }
-        for (value, count) in &self.undecided_values {
-            writeln!(out, "{count} undecided by {}", quoted(value))?;
         }
         Ok(())
     }

@@ -2,7 +2,11 @@
 
 use std::collections::HashMap;
 
-use super::{error::FileError, row::Row, rows::Rows, text::fold, times::means_no_time};
+use super::{
+    table::{FileKind, Table},
+    text::fold,
+    times::means_no_time,
+};
 
 /// Maximum number of different values that are kept of a column. Columns that say who has left have fewer.
 const VALUES_MAX: usize = 100;
@@ -10,11 +14,8 @@ const VALUES_MAX: usize = 100;
 const VALUE_MAX_BYTES: usize = 256;
 
 /// A file, before anybody knows what its columns mean.
-#[derive(Default)]
 pub(super) struct Survey {
-    /// Whether the file is a list of addresses without a header row.
-    pub(super) is_list: bool,
-    pub(super) is_table: bool,
+    pub(super) kind: FileKind,
     pub(super) columns: Vec<Column>,
     /// Number of rows, without those that cannot be read.
     pub(super) rows: u64,
@@ -39,44 +40,40 @@ pub(super) struct Value {
 }
 
 impl Survey {
-    /// Reads a whole file.
-    ///
-    /// # Errors
-    /// [`FileError`].
-    pub(super) fn read(text: &str) -> Result<Self, FileError> {
-        let mut rows = Rows::open(text)?;
-        let mut survey = Self {
-            is_list: matches!(rows, Rows::List(_)),
-            is_table: matches!(rows, Rows::Table(_)),
-            ..Self::default()
-        };
-        survey.add_columns(rows.columns());
-        while let Some(Row { cells, .. }) = rows.next() {
-            let Ok(cells) = cells else { continue };
-            survey.rows += 1;
-            survey.add_columns(rows.columns());
-            for (column, cell) in survey.columns.iter_mut().zip(&cells) {
+    /// Looks at a whole file.
+    pub(super) fn new(table: &Table) -> Self {
+        let columns = table.columns.iter().map(|name| Column {
+            name: name.clone(),
+            values: Vec::new(),
+            has_more: false,
+            filled: 0,
+            indexes: HashMap::new(),
+        });
+        let mut columns: Vec<_> = columns.collect();
+        let mut rows = 0;
+        for cells in table.rows.iter().filter_map(|row| row.cells.as_ref().ok()) {
+            rows += 1;
+            for (column, cell) in columns.iter_mut().zip(cells) {
                 column.add(cell);
             }
         }
-        Ok(survey)
-    }
-
-    fn add_columns(&mut self, names: &[String]) {
-        for name in names.iter().skip(self.columns.len()) {
-            self.columns.push(Column {
-                name: name.clone(),
-                values: Vec::new(),
-                has_more: false,
-                filled: 0,
-                indexes: HashMap::new(),
-            });
+        Self {
+            kind: table.kind,
+            columns,
+            rows,
         }
     }
 
     /// Returns the number of cells of a column that are empty.
     pub(super) fn empty(&self, column: &Column) -> u64 {
         self.rows - column.filled
+    }
+
+    /// Returns the values of a column. The last one is empty if a cell is.
+    pub(super) fn values<'a>(&self, column: &'a Column) -> impl Iterator<Item = &'a str> + use<'a> {
+        let empty = (self.empty(column) > 0).then_some("");
+        let values = column.values.iter().map(|it| it.text.as_str());
+        values.chain(empty)
     }
 
     /// Returns the position of a column by its name, in any case. An exact name comes first.

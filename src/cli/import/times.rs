@@ -47,20 +47,14 @@ pub(super) fn parse(text: &str, format: Option<&DateFormat>) -> Option<SystemTim
 
 /// Parses RFC 3339, or a time as Go writes it: `2026-11-21 08:00:00.5 +0100 CET`, or only `UTC` at the end.
 fn parse_default(text: &str) -> Option<SystemTime> {
-    if let Some(time) = time::parse(text) {
-        return Some(time);
-    }
-    let words: Vec<_> = text.split_whitespace().collect();
-    let (day, clock, zone) = match words[..] {
-        [day, clock, "UTC" | "GMT"] => (day, clock, "Z"),
-        [day, clock, offset] | [day, clock, offset, _] => (day, clock, offset),
-        _ => return None,
-    };
-    let is_iso = day.len() == 10 && day.bytes().filter(|byte| *byte == b'-').count() == 2;
-    if !is_iso || !(zone == "Z" || zone.starts_with(['+', '-'])) {
-        return None;
-    }
-    time::parse(&format!("{day}T{clock}{zone}"))
+    let text = text.trim();
+    let in_utc = text.trim_end_matches(" UTC").trim_end_matches(" GMT");
+    // The offset says the same as the name of the zone after it.
+    let with_offset = text
+        .trim_end_matches(|c: char| c.is_ascii_uppercase())
+        .trim_end();
+    let go = || Timestamp::strptime("%Y-%m-%d %H:%M:%S%.f %z", with_offset).ok();
+    time::parse(in_utc).or_else(|| go().map(Into::into))
 }
 
 /// Parses a text that begins with a date in this format. Unless the format has one, a time of day may follow.

@@ -1,6 +1,6 @@
-//! Signals: SIGTERM and Ctrl-C, SIGHUP, SIGXFSZ.
+//! Signals: SIGTERM and Ctrl-C, SIGXFSZ.
 
-use std::{fs, io, process, thread};
+use std::{io, process, thread};
 
 use rustix::process::Signal as SignalNumber;
 use tokio::{
@@ -45,27 +45,21 @@ pub(crate) fn handle_file_size_signal() -> io::Result<()> {
     signal(SignalKind::from_raw(SignalNumber::XFSZ.as_raw())).map(drop)
 }
 
-/// Calls a function at each signal that interrupts the program, and when its terminal is closed. The message that it returns is
-/// printed, and the program ends with exit code 1, even if other threads are blocked.
+/// Calls a function at each signal that interrupts the program. The message that it returns is printed, and the program ends
+/// with exit code 1, even if other threads are blocked.
 pub(crate) fn on_interrupt(
     mut interrupt: impl FnMut() -> Option<String> + Send + 'static,
 ) -> io::Result<()> {
-    let ignores_hangup = is_ignored(SignalNumber::HUP);
     let runtime = runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    let (mut signals, mut hangup) = {
+    let mut signals = {
         let _entered = runtime.enter();
-        (Signals::new()?, signal(SignalKind::hangup())?)
+        Signals::new()?
     };
     thread::Builder::new().spawn(move || {
         loop {
-            runtime.block_on(async {
-                tokio::select! {
-                    () = signals.next() => {}
-                    _ = hangup.recv(), if !ignores_hangup => {}
-                }
-            });
+            runtime.block_on(signals.next());
             if let Some(message) = interrupt() {
                 print_stderr(&message);
                 process::exit(1)
@@ -73,13 +67,4 @@ pub(crate) fn on_interrupt(
         }
     })?;
     Ok(())
-}
-
-/// Whether the parent process asked to ignore a signal, as `nohup` does. Without `/proc` this is unknown, and the
-/// signal counts.
-fn is_ignored(signal: SignalNumber) -> bool {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    ignored.is_some_and(|mask| mask >> (signal.as_raw() - 1) & 1 == 1)
 }

@@ -1,8 +1,8 @@
 //! `landing import` on a terminal: the questions are asked one by one, and the answers are options.
 
-use landing::cli::{Verdict, rehearse, rehearse_answers};
+use landing::cli::{Verdict, import_dry_run};
 
-use super::assert_contains;
+use super::{assert_contains, dry_run};
 
 const PEOPLE: &str = "Nom,Courriel,Inscrit,Statut\n\
                       Zoé,a@people.example,25/11/2026,Abonné\n\
@@ -15,7 +15,7 @@ const PEOPLE: &str = "Nom,Courriel,Inscrit,Statut\n\
 fn a_few_keys_import_a_file_in_another_language() {
     // The proposed columns, the proposed format, then the status, and the meaning of its three values.
     let (rows, shown) =
-        rehearse_answers(PEOPLE.as_bytes(), &[], "y\ny\ny\ny\ns\nl\nu\ny\n").expect("a plan");
+        import_dry_run(PEOPLE.as_bytes(), &[], "y\ny\ny\ny\ns\nl\nu\ny\n").expect("a plan");
     let verdicts: Vec<_> = rows.iter().map(|row| row.verdict).collect();
     let (stays, left) = (Verdict::Stays, Verdict::Left);
     assert_eq!(verdicts, [stays, left, stays, Verdict::Undecided, left]);
@@ -36,7 +36,7 @@ fn a_few_keys_import_a_file_in_another_language() {
 #[test]
 fn the_answers_are_a_command_that_asks_nothing() {
     let (rows, shown) =
-        rehearse_answers(PEOPLE.as_bytes(), &[], "y\nn\ny\ns\nl\nl\ny\n").expect("a plan");
+        import_dry_run(PEOPLE.as_bytes(), &[], "y\nn\ny\ns\nl\nl\ny\n").expect("a plan");
     let options = [
         "--map",
         "email=Courriel",
@@ -62,7 +62,7 @@ fn the_answers_are_a_command_that_asks_nothing() {
         Some(&*quoted.join(" ")),
         "{shown}"
     );
-    let again = rehearse(PEOPLE.as_bytes(), &options).expect("a plan");
+    let again = dry_run(PEOPLE, &options).expect("a plan");
     assert_eq!(again.len(), rows.len());
     for (row, other) in again.iter().zip(&rows) {
         assert_eq!((row.verdict, &row.entry), (other.verdict, &other.entry));
@@ -73,7 +73,7 @@ fn the_answers_are_a_command_that_asks_nothing() {
 fn asks_who_has_left_if_no_column_says_it() {
     for (answers, verdict) in [("n\ny\n", Verdict::Stays), ("x\nE\ny\n", Verdict::Left)] {
         let file = "email,note\na@people.example,hi\n";
-        let (rows, shown) = rehearse_answers(file.as_bytes(), &[], answers).expect("a plan");
+        let (rows, shown) = import_dry_run(file.as_bytes(), &[], answers).expect("a plan");
         assert_eq!(rows[0].verdict, verdict, "{shown}");
     }
 }
@@ -83,17 +83,17 @@ fn asks_about_a_new_value_of_a_preset_and_about_suspicious_columns() {
     let file = "first_name,email,created_at,status,Opt-out\n\
                 Ann,a@people.example,2026-11-01,paused,yes\n";
     // The new value, the column, and whether to import.
-    let (rows, shown) = rehearse_answers(file.as_bytes(), &[], "s\nn\ny\n").expect("a plan");
+    let (rows, shown) = import_dry_run(file.as_bytes(), &[], "s\nn\ny\n").expect("a plan");
     assert_eq!(rows[0].verdict, Verdict::Stays, "{shown}");
     assert_contains(
         &shown,
         "Column \"Opt-out\" has many values. Does it say who wants mail, and who does not?",
     );
-    let (rows, shown) = rehearse_answers(file.as_bytes(), &[], "s\ny\nl\ny\n").expect("a plan");
+    let (rows, shown) = import_dry_run(file.as_bytes(), &[], "s\ny\nl\ny\n").expect("a plan");
     assert_eq!(rows[0].verdict, Verdict::Left, "{shown}");
     // Without an answer nothing is imported.
     for answers in ["", "s\n", "s\nn\n", "s\nn\nn\n"] {
-        rehearse_answers(file.as_bytes(), &[], answers).expect_err(answers);
+        import_dry_run(file.as_bytes(), &[], answers).expect_err(answers);
     }
 }
 
@@ -103,8 +103,7 @@ fn no_to_a_question_of_a_form_is_noticed() {
     let file = "Email,Souhaitez-vous recevoir nos nouvelles ?\n\
                 a@people.example,Oui\nb@people.example,Non\n";
     let options = ["--map", "email=Email", "--nobody-left", "--ignore-rest"];
-    let (rows, shown) =
-        rehearse_answers(file.as_bytes(), &options, "y\ns\nl\ny\n").expect("a plan");
+    let (rows, shown) = import_dry_run(file.as_bytes(), &options, "y\ns\nl\ny\n").expect("a plan");
     let verdicts: Vec<_> = rows.iter().map(|row| row.verdict).collect();
     assert_eq!(verdicts, [Verdict::Stays, Verdict::Left], "{shown}");
     assert!(!shown.contains("--nobody-left"), "{shown}");
@@ -113,7 +112,7 @@ fn no_to_a_question_of_a_form_is_noticed() {
 #[test]
 fn the_example_of_a_date_shows_which_format_is_right() {
     let file = "email,joined_at\na@people.example,05/05/2026\nb@people.example,03/04/2026\n";
-    let (rows, shown) = rehearse_answers(file.as_bytes(), &[], "n\ny\ny\n").expect("a plan");
+    let (rows, shown) = import_dry_run(file.as_bytes(), &[], "n\ny\ny\n").expect("a plan");
     assert_contains(&shown, "Does \"03/04/2026\" mean 3 April 2026?");
     assert_contains(&shown, "Does \"03/04/2026\" mean 4 March 2026?");
     let entry = rows[1].entry.as_ref().expect("an entry");
@@ -124,7 +123,7 @@ fn the_example_of_a_date_shows_which_format_is_right() {
 fn asks_until_a_date_format_fits() {
     let file = "email,joined_at\na@people.example,26y11m01\n";
     let answers = "%H\n%yy%mm%d\ny\n";
-    let (rows, shown) = rehearse_answers(file.as_bytes(), &[], answers).expect("a plan");
+    let (rows, shown) = import_dry_run(file.as_bytes(), &[], answers).expect("a plan");
     let entry = rows[0].entry.as_ref().expect("an entry");
     assert!(
         super::rfc3339(entry.joined_at).starts_with("2026-11-01"),
@@ -136,7 +135,7 @@ fn asks_until_a_date_format_fits() {
 #[test]
 fn a_mistake_in_the_options_is_not_a_question() {
     let error =
-        rehearse_answers(PEOPLE.as_bytes(), &["--ignore", "Pays"], "y\n").expect_err("a mistake");
+        import_dry_run(PEOPLE.as_bytes(), &["--ignore", "Pays"], "y\n").expect_err("a mistake");
     assert!(
         error.to_string().contains("there is no column \"Pays\""),
         "{error}"

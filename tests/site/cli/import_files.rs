@@ -1,12 +1,12 @@
 //! `landing import`: how rows are read: lists, separators, quotation marks, JSON lines, encodings, and limits.
 
-use landing::cli::{RehearsedRow, rehearse};
+use landing::cli::Person;
 
-use super::assert_contains;
+use super::{assert_contains, dry_run};
 
 /// Returns the line and the address of each row.
-fn people(rows: &[RehearsedRow]) -> Vec<String> {
-    let row = |row: &RehearsedRow| {
+fn people(rows: &[Person]) -> Vec<String> {
+    let row = |row: &Person| {
         let entry = row.entry.as_ref().expect("an entry");
         format!("{} {}", row.line, entry.email.as_typed())
     };
@@ -16,13 +16,13 @@ fn people(rows: &[RehearsedRow]) -> Vec<String> {
 fn read(file: impl AsRef<[u8]>, options: &[&str]) -> Vec<String> {
     let file = file.as_ref();
     let text = || String::from_utf8_lossy(&file[..file.len().min(500)]).into_owned();
-    let rows = rehearse(file, options);
+    let rows = dry_run(file, options);
     people(&rows.unwrap_or_else(|error| panic!("{}: {error}", text())))
 }
 
 /// Returns why a file is not imported.
 fn why_not(file: impl AsRef<[u8]>, options: &[&str]) -> String {
-    match rehearse(file.as_ref(), options) {
+    match dry_run(file, options) {
         Ok(rows) => panic!("{rows:?}"),
         Err(error) => error.to_string(),
     }
@@ -32,21 +32,12 @@ const NOBODY_LEFT: &[&str] = &["--ignore-rest", "--nobody-left"];
 
 #[test]
 fn reads_lists_that_a_person_wrote() {
-    let file = "# friends\n\n\
-                ann@people.example\n\
-                - bob@people.example\n\
-                \"Cyd\" <cyd@people.example>\n\
-                dee@people.example,,\n\
-                \"eve@people.example\"\n\
-                # a comment, without an address\n\
-                \u{2022} Fay Lee <fay@people.example>\r\n";
+    let file =
+        "\nann@people.example\n\"Cyd\" <cyd@people.example>\n\n Fay Lee <fay@people.example>\r\n";
     let expected = [
-        "3 ann@people.example",
-        "4 bob@people.example",
-        "5 cyd@people.example",
-        "6 dee@people.example",
-        "7 eve@people.example",
-        "9 fay@people.example",
+        "2 ann@people.example",
+        "3 cyd@people.example",
+        "5 fay@people.example",
     ];
     assert_eq!(read(file, &[]), expected);
     assert_eq!(read("", &[]), [""; 0]);
@@ -61,27 +52,15 @@ fn loses_nobody_on_a_line_of_a_list() {
             "2: invalid address",
         ),
         ("bob@people.example 2026-11-01", "2: invalid address"),
+        ("- bob@people.example", "2: invalid address"),
         ("# gone: bob@people.example", "2: the line begins with #"),
         ("#bob@people.example", "2: the line begins with #"),
         ("bob at people", "2: invalid address: an address needs an @"),
-        (
-            "+49 170 1234567",
-            "2: invalid address: an address needs an @",
-        ),
-        ("bob%40people", "2: invalid address: an address needs an @"),
-        (
-            "bob＠people.example",
-            "2: invalid address: an address needs an @",
-        ),
-        ("bob", "2: invalid address \"bob\": an address needs an @"),
         ("bob@x.example <cyd@people.example>", "2: invalid address"),
     ] {
         let error = why_not(format!("ann@people.example\n{line}\n"), &[]);
         assert!(error.starts_with(reason), "{line}: {error}");
-        assert!(
-            !error.contains("people") && !error.contains("170"),
-            "{error}"
-        );
+        assert!(!error.contains("people"), "{error}");
     }
 }
 
@@ -209,7 +188,7 @@ fn reads_json_lines_with_any_keys() {
         "--ignore",
         "n",
     ];
-    let rows = rehearse(file.as_bytes(), &options).expect("a plan");
+    let rows = dry_run(file, &options).expect("a plan");
     assert_eq!(rows.iter().filter(|row| row.entry.is_some()).count(), 1);
     let broken = "{\"email\":\"ann@people.example\",\"joined_at\":\"\"}\nnonsense\n[1]\n";
     assert_eq!(
@@ -225,7 +204,7 @@ fn reads_sources_and_confirmations() {
                 ann@people.example,2026-11-01,Product Hunt,2026-11-02\n\
                 '+bob@people.example,2026-11-01,'-x,\n\
                 cyd@people.example,2026-11-01,a/b,\n";
-    let rows = rehearse(file.as_bytes(), &[]).expect("a plan");
+    let rows = dry_run(file, &[]).expect("a plan");
     let facts: Vec<_> = rows
         .iter()
         .filter_map(|row| row.entry.as_ref())
@@ -257,19 +236,8 @@ fn reads_sources_and_confirmations() {
 
 #[test]
 fn rejects_files_that_are_not_text() {
-    for (file, reason) in [
-        (
-            &b"PK\x03\x04\x14\0"[..],
-            "save the spreadsheet as CSV in UTF-8",
-        ),
-        (
-            b"\xd0\xcf\x11\xe0\xa1\xb1",
-            "save the spreadsheet as CSV in UTF-8",
-        ),
-        (b"\x1f\x8b\x08", "unpack the file first"),
-        (b"a\0b\0", "the file has null bytes"),
-    ] {
-        assert!(why_not(file, &[]).contains(reason), "{reason}");
+    for file in [&b"PK\x03\x04\x14\0"[..], b"a\0b\0"] {
+        assert_contains(why_not(file, &[]), "the file is not text in UTF-8");
     }
 }
 
@@ -318,16 +286,4 @@ fn reads_utf_16_with_a_byte_order_mark() {
         let options = ["--ignore", "name", "--nobody-left"];
         assert_eq!(read(bytes, &options), ["2 ann@people.example"]);
     }
-}
-
-/// Each row has a cell for each key before it.
-#[test]
-fn the_number_of_keys_is_bounded() {
-    let objects =
-        (0..2_000).map(|number| format!("{{\"email\":\"a@people.example\",\"k{number}\":1}}\n"));
-    let error = why_not(objects.collect::<String>(), NOBODY_LEFT);
-    assert!(
-        error.starts_with("1024: the objects have more than 1024 different keys"),
-        "{error}"
-    );
 }

@@ -3,9 +3,9 @@
 
 use std::fs;
 
-use landing::cli::{RehearsedRow, Verdict, rehearse};
+use landing::cli::{Person, Verdict};
 
-use super::{assert_contains, fixture, options, rfc3339};
+use super::{assert_contains, dry_run, fixture, options, rfc3339};
 
 /// A layout, what an owner says about it, and when Ann joined by it: 1970 if the file does not say.
 struct Layout {
@@ -144,7 +144,7 @@ fn read(file: &str) -> Vec<u8> {
 }
 
 /// Returns the local parts of the people who would be added, without their names: `in`, `out` or `ask`.
-fn added(rows: &[RehearsedRow]) -> Vec<String> {
+fn added(rows: &[Person]) -> Vec<String> {
     let entries = rows.iter().filter_map(|row| row.entry.as_ref());
     let addresses = entries.map(|entry| entry.email.as_typed().to_owned());
     let truths = addresses.map(|it| it.split(['.', '@']).nth(1).unwrap_or_default().to_owned());
@@ -154,7 +154,7 @@ fn added(rows: &[RehearsedRow]) -> Vec<String> {
 #[test]
 fn without_an_option_nobody_is_added_who_left_or_is_undecided() {
     for Layout { file, .. } in KNOWN.iter().chain(&LEAVERS).chain(&DESCRIBED) {
-        if let Ok(rows) = rehearse(&read(file), &[]) {
+        if let Ok(rows) = dry_run(read(file), &[]) {
             let added = added(&rows);
             assert!(added.iter().all(|it| it == "in"), "{file}: {added:?}");
         }
@@ -170,7 +170,7 @@ fn with_its_options_each_layout_is_imported_right() {
     } in KNOWN.iter().chain(&DESCRIBED)
     {
         let bytes = read(file);
-        let rows = rehearse(&bytes, &options(given));
+        let rows = dry_run(&bytes, &options(given));
         let rows = rows.unwrap_or_else(|error| panic!("{file}: {error}"));
         let text = String::from_utf8_lossy(&bytes).into_owned();
         let wanted = text.matches(".in@").count();
@@ -197,7 +197,7 @@ fn with_its_options_each_layout_is_imported_right() {
 #[test]
 fn files_of_people_who_left_suppress_everybody() {
     for Layout { file, .. } in &LEAVERS {
-        let rows = rehearse(&read(file), &[]).unwrap_or_else(|error| panic!("{file}: {error}"));
+        let rows = dry_run(read(file), &[]).unwrap_or_else(|error| panic!("{file}: {error}"));
         assert_eq!(rows.len(), 8, "{file}");
         assert!(
             rows.iter().all(|row| row.verdict == Verdict::Left),
@@ -209,7 +209,7 @@ fn files_of_people_who_left_suppress_everybody() {
 #[test]
 fn nobody_left_does_not_add_people_who_left() {
     for Layout { file, .. } in &LEAVERS {
-        let error = rehearse(&read(file), &["--nobody-left"]).expect_err(file);
+        let error = dry_run(read(file), &["--nobody-left"]).expect_err(file);
         assert!(
             error.to_string().contains("everybody in the file has left"),
             "{error}"
@@ -226,7 +226,7 @@ fn undecided_people_are_not_suppressed() {
         ("constant-contact.csv", 2),
         ("wix.csv", 2),
     ] {
-        let rows = rehearse(&read(file), &[]).unwrap_or_else(|error| panic!("{file}: {error}"));
+        let rows = dry_run(read(file), &[]).unwrap_or_else(|error| panic!("{file}: {error}"));
         let count = rows
             .iter()
             .filter(|row| row.verdict == Verdict::Undecided)
@@ -237,17 +237,17 @@ fn undecided_people_are_not_suppressed() {
 
 #[test]
 fn options_decide_about_people_whom_a_preset_leaves_undecided() {
-    let rows = rehearse(&read("kit.csv"), &["--stay", "status=Inactive"]).expect("a plan");
+    let rows = dry_run(read("kit.csv"), &["--stay", "status=Inactive"]).expect("a plan");
     let added = added(&rows);
     assert_eq!(added.iter().filter(|it| *it == "ask").count(), 1);
-    let rows = rehearse(&read("kit.csv"), &["--left", "status=inactive"]).expect("a plan");
+    let rows = dry_run(read("kit.csv"), &["--left", "status=inactive"]).expect("a plan");
     assert!(rows.iter().all(|row| row.verdict != Verdict::Undecided));
 }
 
 #[test]
 fn the_owner_must_describe_every_other_layout() {
     for Layout { file, .. } in &DESCRIBED {
-        let error = rehearse(&read(file), &[]).expect_err(file).to_string();
+        let error = dry_run(read(file), &[]).expect_err(file).to_string();
         assert_contains(&error, "\ncomplete this command:\n  landing import FILE");
         assert!(!error.contains('@'), "{file}: {error}");
     }

@@ -1,12 +1,12 @@
 //! `landing import`: what says what a column means, and the questions when nothing does.
 
-use landing::cli::{Verdict, rehearse};
+use landing::cli::Verdict;
 
-use super::{assert_contains, options};
+use super::{assert_contains, dry_run, options};
 
 /// Returns a word for each row: `in`, `ask` or `out`.
 fn verdicts(file: &str, options: &[&str]) -> Result<Vec<&'static str>, String> {
-    let rows = rehearse(file.as_bytes(), options).map_err(|error| error.to_string())?;
+    let rows = dry_run(file, options).map_err(|error| error.to_string())?;
     let words = rows.iter().map(|row| match row.verdict {
         Verdict::Stays => "in",
         Verdict::Undecided => "ask",

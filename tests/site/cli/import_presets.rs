@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use landing::cli::{Verdict, rehearse};
+use landing::cli::Verdict;
 use serde_json::Value;
+
+use super::dry_run;
 
 const PRESETS: &str = include_str!("../../../src/cli/import/presets.json");
 
@@ -29,7 +31,7 @@ fn verdict(cells: &BTreeMap<&str, &str>) -> Result<Verdict, String> {
         quoted.collect::<Vec<_>>().join(",") + "\n"
     };
     let file = row(cells.keys().collect()) + &row(cells.values().collect());
-    let rows = rehearse(file.as_bytes(), &[]).map_err(|error| error.to_string())?;
+    let rows = dry_run(file, &[]).map_err(|error| error.to_string())?;
     Ok(rows[0].verdict)
 }
 

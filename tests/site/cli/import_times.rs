@@ -1,13 +1,11 @@
 //! `landing import`: the notations of times.
 
-use landing::cli::rehearse;
-
-use super::{assert_contains, rfc3339};
+use super::{assert_contains, dry_run, rfc3339};
 
 /// Returns the sign-up time of a row with this text, or why it cannot be read.
 fn joined_at(text: &str, options: &[&str]) -> Result<String, String> {
     let file = format!("email,joined_at\nann@people.example,\"{text}\"\n");
-    let rows = rehearse(file.as_bytes(), options).map_err(|error| error.to_string())?;
+    let rows = dry_run(file, options).map_err(|error| error.to_string())?;
     let entry = rows[0].entry.as_ref().expect("an entry");
     Ok(rfc3339(entry.joined_at))
 }
@@ -116,15 +114,13 @@ fn rows_whose_time_differs_stop_the_import() {
                 bob@people.example,soon,\n\
                 cyd@people.example,2026-11-01,2026-11-02\n\
                 dee@people.example,2026-11-01,soon\n";
-    let error = rehearse(file.as_bytes(), &[])
-        .expect_err("two bad rows")
-        .to_string();
+    let error = dry_run(file, &[]).expect_err("two bad rows").to_string();
     assert_eq!(
         error,
         "3: invalid time in column joined_at; see --date-format\n\
          5: invalid time in column confirmed_at; see --date-format\n"
     );
-    let rows = rehearse(file.as_bytes(), &["--skip-invalid"]).expect("two good rows");
+    let rows = dry_run(file, &["--skip-invalid"]).expect("two good rows");
     let lines: Vec<_> = rows.iter().map(|row| row.line).collect();
     assert_eq!(lines, [2, 4]);
 }
@@ -133,10 +129,10 @@ fn rows_whose_time_differs_stop_the_import() {
 fn implausible_times_are_read_only_in_our_own_exports() {
     let rows = "ann@people.example,1969-01-01\nbob@people.example,2999-01-01\ncyd@people.example,2026-11-01\n";
     let own = format!("email,joined_at\n{rows}");
-    assert_eq!(rehearse(own.as_bytes(), &[]).expect("a plan").len(), 3);
+    assert_eq!(dry_run(own.as_bytes(), &[]).expect("a plan").len(), 3);
     let other = format!("email,when\n{rows}");
     let options = ["--map", "joined_at=when", "--nobody-left"];
-    let error = rehearse(other.as_bytes(), &options)
+    let error = dry_run(other.as_bytes(), &options)
         .expect_err("two bad rows")
         .to_string();
     assert_eq!(

@@ -1,0 +1,265 @@
+//! Reads the rows of a file: a list of addresses, CSV below a header row, or JSON lines.
+
+use std::io::Read;
+
+use csv::{ReaderBuilder, StringRecord};
+use serde_json::{Map, Value};
+
+use super::input_file::FileError;
+use crate::{
+    cli::{address::without_name, export_format::unescape_formula},
+    waitlist::Email,
+};
+
+/// The rows of a file that are not empty.
+pub(super) struct Table {
+    pub(super) kind: FileKind,
+    /// The names of the columns. A list has none.
+    pub(super) columns: Vec<String>,
+    pub(super) rows: Vec<Row>,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum FileKind {
+    /// One address per line.
+    List,
+    Csv,
+    JsonLines,
+}
+
+/// A row.
+pub(super) struct Row {
+    /// The number of its first line.
+    pub(super) line: u64,
+    /// The cells in the order of the columns, or why the row cannot be read. Missing cells at its end are empty.
+    pub(super) cells: Result<StringRecord, &'static str>,
+}
+
+/// Between the cells, by preference.
+const SEPARATORS: [u8; 3] = *b",;\t";
+/// A row after the last one. If it is missing, the last row has an unclosed quotation mark. No text has this character.
+const END: &str = "\u{1e}";
+const UNCLOSED: &str = "a quotation mark is not closed, so the rows below it are in its cell";
+
+impl Table {
+    /// Finds out what a text is, and reads it.
+    ///
+    /// # Errors
+    /// [`FileError`].
+    pub(super) fn read(text: &str) -> Result<Self, FileError> {
+        let first = text.lines().find(|line| !line.trim().is_empty());
+        let first = first.unwrap_or_default();
+        let mut table = match first.trim_start().chars().next() {
+            Some('{') => Self::read_json_lines(text),
+            Some('[') => return Err(FileError::JsonArray),
+            Some(_) if Email::parse(without_name(first)).is_err() => Self::read_csv(text, first)?,
+            _ => Self::read_list(text),
+        };
+        let is_empty = |cells: &StringRecord| cells.iter().all(|it| it.trim().is_empty());
+        table
+            .rows
+            .retain(|row| !row.cells.as_ref().is_ok_and(is_empty));
+        Ok(table)
+    }
+
+    fn read_list(text: &str) -> Self {
+        let row = |(line, text): (u64, &str)| Row {
+            line,
+            // Somebody may have taken the address off the list like this.
+            cells: match text.trim_start().starts_with('#') {
+                true => Err("the line begins with #; remove the line, or the #"),
+                false => Ok(StringRecord::from(vec![without_name(text)])),
+            },
+        };
+        Self {
+            kind: FileKind::List,
+            columns: Vec::new(),
+            rows: (1..).zip(text.lines()).map(row).collect(),
+        }
+    }
+
+    fn read_json_lines(text: &str) -> Self {
+        let mut columns = Vec::new();
+        let lines = (1..).zip(text.lines());
+        let rows = lines
+            .filter(|(_, text)| !text.trim().is_empty())
+            .map(|(line, text)| Row {
+                line,
+                cells: match serde_json::from_str(text) {
+                    Ok(object) => Ok(cells_of(object, &mut columns)),
+                    Err(_) => Err("invalid JSON: each line must be one object"),
+                },
+            })
+            .collect();
+        Self {
+            kind: FileKind::JsonLines,
+            columns,
+            rows,
+        }
+    }
+
+    /// `first` is the header row.
+    fn read_csv(text: &str, first: &str) -> Result<Self, FileError> {
+        let separator = find_separator(first);
+        let lines = text.as_bytes().chain(b"\n".as_slice());
+        let reader = builder(separator).from_reader(lines.chain(END.as_bytes()));
+        let records = reader.into_records().map_while(Result::ok);
+        let mut rows: Vec<_> = records.map(|record| csv_row(text, &record)).collect();
+        let end = rows.pop();
+        if let (Some(end), true) = (end, !text.trim().is_empty())
+            && end.cells.as_ref().is_ok_and(|cells| *cells != [END][..])
+        {
+            let cells = Err(UNCLOSED);
+            rows.push(Row { cells, ..end });
+        }
+        let header = rows.remove(0);
+        let columns = column_names(header)?;
+        for row in &mut rows {
+            if let Ok(cells) = &mut row.cells
+                && let Err(reason) = check_cells(cells, columns.len(), separator.into())
+            {
+                row.cells = Err(reason);
+            }
+        }
+        Ok(Self {
+            kind: FileKind::Csv,
+            columns,
+            rows,
+        })
+    }
+}
+
+/// Returns the values of an object in the order of the columns, and adds its other keys to them. An inner object or array is
+/// one value, its text.
+fn cells_of(object: Map<String, Value>, columns: &mut Vec<String>) -> StringRecord {
+    let mut cells = vec![String::new(); columns.len()];
+    for (key, value) in object {
+        let text = match value {
+            Value::Null => String::new(),
+            Value::String(text) => text,
+            other => other.to_string(),
+        };
+        match columns.iter().position(|it| *it == key) {
+            Some(at) => cells[at] = text,
+            None => {
+                columns.push(key);
+                cells.push(text);
+            }
+        }
+    }
+    cells.into()
+}
+
+/// Returns the separator that divides the header row into the most cells.
+fn find_separator(header: &str) -> u8 {
+    let cells = |separator: &u8| {
+        let mut reader = builder(*separator).from_reader(header.as_bytes());
+        let header = reader.byte_records().next();
+        header.map_or(0, |it| it.map_or(0, |it| it.len()))
+    };
+    // The last of several maxima would win.
+    let separators = SEPARATORS.into_iter().rev();
+    separators.max_by_key(cells).unwrap_or(SEPARATORS[0])
+}
+
+fn builder(separator: u8) -> ReaderBuilder {
+    let mut builder = ReaderBuilder::new();
+    builder
+        .delimiter(separator)
+        .has_headers(false)
+        .flexible(true);
+    builder
+}
+
+fn csv_row(text: &str, record: &StringRecord) -> Row {
+    let (line, byte) = record
+        .position()
+        .map_or((1, 0), |it| (it.line(), it.byte() as usize));
+    // The position is before the empty lines that precede the row.
+    let rest = text.as_bytes().get(byte..).unwrap_or_default();
+    let empty = rest.iter().take_while(|byte| **byte == b'\n').count();
+    Row {
+        line: line + empty as u64,
+        cells: Ok(record.iter().map(unescape_formula).collect()),
+    }
+}
+
+fn column_names(header: Row) -> Result<Vec<String>, FileError> {
+    let line = header.line;
+    let invalid = |reason| FileError::InvalidHeaderRow { line, reason };
+    let cells = header.cells.map_err(invalid)?;
+    let is_address = |cell: &str| Email::parse(without_name(cell)).is_ok();
+    if cells.iter().any(is_address) {
+        return Err(FileError::NoHeaderRow { line });
+    }
+    if cells
+        .iter()
+        .any(|cell| cell.contains(char::REPLACEMENT_CHARACTER))
+    {
+        return Err(invalid("invalid UTF-8; save the file as UTF-8"));
+    }
+    let mut columns: Vec<String> = Vec::new();
+    for (name, number) in cells.iter().zip(1..) {
+        columns.push(match name.trim() {
+            "" => format!("column {number}"),
+            name if columns.iter().any(|it| it == name) => format!("{name} ({number})"),
+            name => name.to_owned(),
+        });
+    }
+    Ok(columns)
+}
+
+/// Checks the cells of a row. Those at the end may be missing, and empty ones may follow.
+fn check_cells(
+    cells: &mut StringRecord,
+    columns: usize,
+    separator: char,
+) -> Result<(), &'static str> {
+    // A cell with a line that looks like a row: with as many cells, and an address in one of them.
+    let is_address = |cell: &str| Email::parse(cell.trim_matches(['"', ' '])).is_ok();
+    let is_row = |line: &str| {
+        let mut cells = line.split(separator);
+        cells.clone().count() == columns && cells.any(is_address)
+    };
+    if cells
+        .iter()
+        .any(|cell| cell.split('\n').skip(1).any(is_row))
+    {
+        return Err(UNCLOSED);
+    }
+    if cells
+        .iter()
+        .skip(columns)
+        .any(|cell| !cell.trim().is_empty())
+    {
+        return Err(
+            "more cells than in the header row, so they may be in the wrong columns; quote the cells that contain a \
+             separator",
+        );
+    }
+    cells.truncate(columns);
+    Ok(())
+}
+
+/// Reads a file of people, whatever it says about them: one address per line, or a table or JSON lines in which one
+/// column has addresses. Returns the text of each address, and its line.
+///
+/// # Errors
+/// [`FileError`], and the number of a row that cannot be read, or that has several addresses.
+pub(in crate::cli) fn read_addresses(text: &str) -> anyhow::Result<Vec<(u64, String)>> {
+    let mut addresses = Vec::new();
+    let mut column = None;
+    for Row { line, cells } in Table::read(text)?.rows {
+        let cells = cells.map_err(|reason| anyhow::anyhow!("line {line}: {reason}"))?;
+        let address = |at: usize| without_name(cells.get(at).unwrap_or_default());
+        let is_address = |at: &usize| Email::parse(address(*at)).is_ok();
+        let found: Vec<_> = (0..cells.len()).filter(is_address).collect();
+        let at = *column.get_or_insert(found.first().copied().unwrap_or_default());
+        anyhow::ensure!(
+            found.iter().all(|other| *other == at),
+            "line {line}: more than one address or column; write one address per line, or remove the other columns"
+        );
+        addresses.push((line, address(at).to_owned()));
+    }
+    Ok(addresses)
+}
