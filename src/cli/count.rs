@@ -17,13 +17,8 @@ pub(super) struct CountArgs {
 
 pub(super) fn run(args: &CountArgs) -> anyhow::Result<()> {
     let selection = args.selection.selection()?;
-    let list = args.store.announce_location()?.open_to_read()?;
-    let count = if selection.is_everything() {
-        list.count()?
-    } else {
-        list.entries(selection)?.count
-    };
-    args.selection.note_empty_source(count);
+    let list = args.store.announce_location()?.open()?;
+    let count = list.entries(selection)?.count;
     args.output
         .print(&json!({ "count": count }), |out| writeln!(out, "{count}"))
 }

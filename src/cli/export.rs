@@ -36,9 +36,8 @@ pub(super) struct ExportArgs {
 }
 
 pub(super) fn run(args: &ExportArgs) -> anyhow::Result<()> {
-    let list = args.store.announce_location()?.open_to_read()?;
+    let list = args.store.announce_location()?.open()?;
     let entries = list.entries(args.selection.selection()?)?;
-    args.selection.note_empty_source(entries.count);
     let bar = entry_progress(entries.count, "writing");
     let written = args.output.write(move |out| {
         let _list = list;

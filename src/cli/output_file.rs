@@ -16,7 +16,7 @@ use rustix::io::Errno;
 use tempfile::NamedTempFile;
 
 use super::terminal::{
-    output::{print_all_to_stdout, write_error},
+    output::{print_to_stdout, write_error},
     signals,
 };
 
@@ -43,7 +43,7 @@ impl OutputFileArgs {
         write: impl FnOnce(&mut dyn Write) -> io::Result<T>,
     ) -> anyhow::Result<Option<(String, T)>> {
         let Some(path) = self.path() else {
-            print_all_to_stdout(|out| write(out).map(drop))?;
+            print_to_stdout(|out| write(out).map(drop))?;
             return Ok(None);
         };
         let written = write_file(path, write)?;

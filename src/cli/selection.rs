@@ -5,10 +5,7 @@ use std::time::SystemTime;
 use anyhow::bail;
 
 use super::time::{parse_time_or_age, rfc3339};
-use crate::{
-    exit::print_stderr,
-    waitlist::{AddressFilter, EmailDomain, Selection, Source},
-};
+use crate::waitlist::{AddressFilter, EmailDomain, Selection, Source};
 
 /// The options that select entries.
 #[derive(clap::Args)]
@@ -71,16 +68,5 @@ impl SelectionArgs {
             confirmed: (confirmed | unconfirmed).then_some(*confirmed),
             newest_first: false,
         })
-    }
-
-    /// Prints a note if nobody was selected by the source, because it may be misspelt.
-    pub(super) fn note_empty_source(&self, count: u64) {
-        if count == 0
-            && let Some(source) = &self.source
-        {
-            print_stderr(&format!(
-                "nobody selected came from {source}; `landing stats` lists the sources"
-            ));
-        }
     }
 }

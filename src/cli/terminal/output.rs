@@ -55,13 +55,6 @@ pub(crate) fn print_to_stdout(
     }
 }
 
-/// Like [`print_to_stdout`], for output that is useless without its end: a reader that stops early is an error.
-pub(crate) fn print_all_to_stdout(
-    print: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> anyhow::Result<()> {
-    write_to_stdout(print).map_err(|error| write_error("standard output", error))
-}
-
 /// Describes an error of writing to `target`. Only an error of the system gets this description. Other errors, such
 /// as those of the list, are of kind `Other` and describe themselves.
 pub(crate) fn write_error(target: &str, error: io::Error) -> anyhow::Error {

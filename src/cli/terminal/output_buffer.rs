@@ -1,9 +1,6 @@
 //! Collects output before it is printed, so a slow reader does not keep the list open.
 
-use std::{
-    env,
-    io::{self, BufWriter, Seek, Write},
-};
+use std::io::{self, BufWriter, Seek, Write};
 
 use rustix::fs::{FileType, fstat};
 use tempfile::SpooledTempFile;
@@ -25,23 +22,11 @@ pub(crate) fn write_to_stdout(
     }
     let mut collected = SpooledTempFile::new(MEMORY_MAX_BYTES);
     let mut buffer = BufWriter::with_capacity(1 << 16, &mut collected);
-    let written = write(&mut buffer).and_then(|()| buffer.flush());
+    write(&mut buffer)?;
+    buffer.flush()?;
     drop(buffer);
-    written.map_err(describe_temp_file)?;
     collected.rewind()?;
     let mut out = io::stdout().lock();
     io::copy(&mut collected, &mut out)?;
     out.flush()
-}
-
-/// Names the temporary directory in an error of the system. Other errors, such as those of the list, describe themselves.
-fn describe_temp_file(error: io::Error) -> io::Error {
-    if error.kind() == io::ErrorKind::Other {
-        return error;
-    }
-    io::Error::other(format!(
-        "cannot write a temporary file in {}: {error}; choose another directory with TMPDIR, or write the output to a \
-         file",
-        env::temp_dir().display()
-    ))
 }
