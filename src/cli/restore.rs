@@ -7,17 +7,17 @@ use std::{
 };
 
 use anyhow::{Context, bail};
+use indicatif::ProgressBar;
 use serde_json::json;
 
 use super::{
-    backup::{BackupCounts, BackupReader},
+    backup::{BackupCounts, BackupReader, write_backup},
     import::input_file,
     store_location::{StoreArgs, StoreLocation},
     terminal::{output::OutputArgs, progress::byte_progress},
     time::rfc3339,
-    waitlist_handle::WaitlistHandle,
 };
-use crate::{exit::print_stderr, waitlist::Selection};
+use crate::exit::print_stderr;
 
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -59,7 +59,7 @@ pub(super) fn run(args: &RestoreArgs) -> anyhow::Result<()> {
         let reader = BackupReader::open(bar.wrap_read(&file)).with_context(nothing_restored)?;
         let key = reader.key();
         location
-            .restore(key, reader)
+            .restore(key, reader.fuse())
             .with_context(|| name.clone())?;
         bar.finish_and_clear();
         compare(&location, &counts)?;
@@ -100,27 +100,12 @@ fn open(path: Option<&Path>) -> io::Result<File> {
 
 /// Compares the list with what the backup has.
 fn compare(location: &StoreLocation, expected: &BackupCounts) -> anyhow::Result<()> {
-    let found = count(&location.open_to_read()?)?;
+    let list = location.open()?;
+    let found = write_backup(io::sink(), &list, &ProgressBar::hidden())?.counts;
     if found != *expected {
         bail!(
             "the backup has {expected}, but {location} has {found}; do not use that list, and report this"
         );
     }
     Ok(())
-}
-
-fn count(list: &WaitlistHandle) -> anyhow::Result<BackupCounts> {
-    let suppressions = list.suppressions()?;
-    let messages = list.messages()?;
-    let mut deliveries = 0;
-    for message in &messages {
-        deliveries += list.deliveries(&message.id)?.len() as u64;
-    }
-    Ok(BackupCounts {
-        people: list.entries(Selection::default())?.entries.count() as u64,
-        suppressed: suppressions.len() as u64,
-        departures: suppressions.departures().count() as u64,
-        messages: messages.len() as u64,
-        deliveries,
-    })
 }

@@ -45,9 +45,9 @@ pub(super) struct Header {
 
 /// What the last line says: the counts, and the SHA-256 of all bytes before it.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-pub(super) struct Trailer {
+pub(crate) struct Trailer {
     #[serde(flatten)]
-    pub(super) counts: BackupCounts,
+    pub(crate) counts: BackupCounts,
     pub(super) sha256: String,
 }
 

@@ -53,7 +53,7 @@ pub(super) fn run(args: &BackupArgs) -> anyhow::Result<()> {
     if is_stdout && args.report.json {
         bail!("--json prints what the backup in a file has; name the file with -o FILE");
     }
-    let list = args.store.announce_location()?.open_to_read()?;
+    let list = args.store.announce_location()?.open()?;
     let bar = entry_progress(list.count()?, "writing");
     let written = args
         .output
@@ -68,9 +68,13 @@ pub(super) fn run(args: &BackupArgs) -> anyhow::Result<()> {
         .print(&json, |out| writeln!(out, "{counts} in {name}"))
 }
 
-/// Writes a list. What protects people is read before the people: whoever leaves in between is on the list that is
+/// Writes a list, and returns the last line. What protects people is read before the people: whoever leaves in between is on the list that is
 /// restored, as if they had left after the backup.
-fn write_backup(out: impl Write, list: &WaitlistHandle, bar: &ProgressBar) -> io::Result<Trailer> {
+pub(super) fn write_backup(
+    out: impl Write,
+    list: &WaitlistHandle,
+    bar: &ProgressBar,
+) -> io::Result<Trailer> {
     let suppressions = list.suppressions().map_err(io::Error::other)?;
     let mut writer = BackupWriter::new(out, suppressions.key(), SystemTime::now())?;
     for item in BackupItem::of_suppressions(&suppressions) {

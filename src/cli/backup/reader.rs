@@ -18,9 +18,7 @@ use super::{
 };
 use crate::waitlist::{BackupItem, ListKey, MessageId};
 
-/// The beginning of every backup.
-const BEGINNING: &str = "{\"backup\":";
-/// The beginning of its last line.
+/// The beginning of the last line.
 const END: &[u8] = b"{\"end\":";
 /// Maximum length of a line, in bytes. JSON needs up to six bytes for each of the 200 of a subject or a reply.
 const LINE_MAX_BYTES: u64 = 1 << 13;
@@ -31,7 +29,7 @@ pub(crate) enum BackupError {
     #[error("cannot read it: {0}")]
     Io(#[from] io::Error),
     #[error(
-        "it is not a backup; use a file of `landing backup`, or `landing import` for a file of people"
+        "it is not a backup, or its first line was changed; use the original file, or `landing import` for a file of people"
     )]
     NotABackup,
     #[error(
@@ -48,7 +46,7 @@ pub(crate) enum BackupError {
 }
 
 /// Reads the parts of a list from a backup. The iterator ends without an error only if the backup is complete and
-/// unchanged.
+/// unchanged. It begins again afterwards, so fuse it.
 pub(crate) struct BackupReader<R> {
     file: BufReader<R>,
     hash: Context,
@@ -57,33 +55,28 @@ pub(crate) struct BackupReader<R> {
     created_at: SystemTime,
     counts: BackupCounts,
     last_message: Option<MessageId>,
-    is_finished: bool,
 }
 
 impl<R: Read> BackupReader<R> {
     /// Reads the first line.
     pub(crate) fn open(file: R) -> Result<Self, BackupError> {
         let mut file = BufReader::with_capacity(1 << 16, file);
-        let beginning = file.fill_buf()?;
-        if !is_backup(beginning) && !beginning.is_empty() {
-            // After a byte order mark, or in another encoding.
-            let text = String::from_utf8_lossy(beginning).replace('\0', "");
-            return Err(match text.contains(BEGINNING) {
-                true => BackupError::ChangedLine { line: 1 },
-                false => BackupError::NotABackup,
-            });
+        let first = read_line(&mut file).map_err(|_| BackupError::NotABackup)?;
+        let parsed: Option<Value> = serde_json::from_slice(&first).ok();
+        let header = parsed.and_then(|it| it.get("backup").cloned());
+        let header = header.ok_or(BackupError::NotABackup)?;
+        match header["format"].as_u64() {
+            Some(FORMAT) => {}
+            Some(format) => {
+                let program = header["program"].as_str().unwrap_or_default().to_owned();
+                return Err(BackupError::OtherFormat { format, program });
+            }
+            None => return Err(BackupError::NotABackup),
         }
-        let first = read_line(&mut file)?;
-        let (format, program) = format_of(&first).ok_or(BackupError::ChangedLine { line: 1 })?;
-        if format != FORMAT {
-            return Err(BackupError::OtherFormat { format, program });
-        }
-        let Ok(Frame::Backup(Header {
+        let header = serde_json::from_value(header).map_err(|_| BackupError::NotABackup)?;
+        let Header {
             key, created_at, ..
-        })) = serde_json::from_slice(&first)
-        else {
-            return Err(BackupError::ChangedLine { line: 1 });
-        };
+        } = header;
         let mut hash = Context::new(&SHA256);
         hash.update(&first);
         Ok(Self {
@@ -94,7 +87,6 @@ impl<R: Read> BackupReader<R> {
             created_at,
             counts: BackupCounts::default(),
             last_message: None,
-            is_finished: false,
         })
     }
 
@@ -152,26 +144,8 @@ impl<R: Read> Iterator for BackupReader<R> {
     type Item = io::Result<BackupItem>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.is_finished {
-            return None;
-        }
-        let item = self.next_item().map_err(io::Error::other).transpose();
-        self.is_finished = !matches!(item, Some(Ok(_)));
-        item
+        self.next_item().map_err(io::Error::other).transpose()
     }
-}
-
-/// Returns whether a file that begins like this is a backup.
-fn is_backup(beginning: &[u8]) -> bool {
-    beginning.starts_with(BEGINNING.as_bytes())
-}
-
-/// Returns the format of a backup and the program that wrote it, from the first line in any format.
-fn format_of(first: &[u8]) -> Option<(u64, String)> {
-    let first: Value = serde_json::from_slice(first).ok()?;
-    let backup = &first["backup"];
-    let program = backup["program"].as_str().unwrap_or_default();
-    Some((backup["format"].as_u64()?, program.to_owned()))
 }
 
 /// Reads a line, with its line break.
