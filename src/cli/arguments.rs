@@ -1,39 +1,22 @@
 //! Parses the command line and the environment, and reports what is invalid in them.
 
-use std::{env, error::Error, ffi::OsString};
+use std::env;
 
-use clap::{
-    Arg, FromArgMatches,
-    builder::Resettable,
-    error::{ContextKind, ContextValue, ErrorKind},
-};
+use clap::{Arg, FromArgMatches, builder::Resettable};
 
 use super::{Cli, command};
 
 /// Parses the command line and the environment. Does not return if one is invalid: then it prints why, and exits with
 /// code 2.
 pub(super) fn parse() -> Cli {
-    // First the options alone, so that an error afterwards is one of a variable. clap would name the option. The help
-    // shows the variables, so it is printed below.
-    let options = with_variables(command(), &|_| false).try_get_matches();
-    if let Err(error) = options
-        && error.use_stderr()
-    {
-        error.exit();
-    }
-    // Compose files and systemd units write an empty variable to leave a setting at its default, but clap would parse
-    // the empty value.
-    let is_not_empty = |arg: &Arg| variable_value(arg).is_none_or(|value| !value.is_empty());
-    let mut cli = with_variables(command(), &is_not_empty);
+    let mut cli = without_empty_variables(command());
     if !is_server() {
         // `landing count` ignores the variables of the server's options, so an invalid one does not stop it. Options
         // before a command are an error, so a command is always the first argument.
         cli = cli.mut_args(|arg| arg.env(Resettable::Reset));
     }
-    let matches = cli
-        .try_get_matches()
-        .unwrap_or_else(|error| name_variable(error).exit());
-    Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.format(&mut command()).exit())
+    Cli::from_arg_matches(&cli.get_matches())
+        .unwrap_or_else(|error| error.format(&mut command()).exit())
 }
 
 /// Returns a warning for each variable of the environment whose name begins like those of settings, but is unknown.
@@ -63,52 +46,20 @@ const VARIABLE_PREFIX: &str = "LANDING_";
 /// Variables that are not options: another name of `LANDING_STORE`, and one that `make watch` sets.
 const OTHER_VARIABLES: [&str; 2] = ["LANDING_DATA", "LANDING_ISLANDS_DIR"];
 
-/// Removes the environment variables of all options but those that `keep` selects.
-fn with_variables(command: clap::Command, keep: &dyn Fn(&Arg) -> bool) -> clap::Command {
+/// Removes the variables that are empty. Compose files and systemd units write one to leave a setting at its default, but clap
+/// would parse the empty value.
+fn without_empty_variables(command: clap::Command) -> clap::Command {
+    let is_empty = |arg: &Arg| {
+        arg.get_env()
+            .and_then(env::var_os)
+            .is_some_and(|it| it.is_empty())
+    };
     command
-        .mut_args(|arg| {
-            if keep(&arg) {
-                arg
-            } else {
-                arg.env(Resettable::Reset)
-            }
+        .mut_args(|arg| match is_empty(&arg) {
+            true => arg.env(Resettable::Reset),
+            false => arg,
         })
-        .mut_subcommands(|command| with_variables(command, keep))
-}
-
-fn variable_value(arg: &Arg) -> Option<OsString> {
-    arg.get_env().and_then(env::var_os)
-}
-
-/// Names the variable in an error that a variable causes: `LANDING_ADDR=4600: …`.
-fn name_variable(error: clap::Error) -> clap::Error {
-    let server = command();
-    let with_value = server.get_arguments().filter_map(|arg| {
-        let value = variable_value(arg).filter(|value| !value.is_empty())?;
-        Some((arg.get_env()?.to_owned(), value))
-    });
-    for (name, value) in with_value {
-        let only_this = |arg: &Arg| arg.get_env() == Some(&name);
-        let parsed =
-            with_variables(command(), &only_this).try_get_matches_from([env!("CARGO_PKG_NAME")]);
-        if let Err(error) = parsed {
-            let (name, value) = (name.display(), value.display());
-            let message = format!("{name}={value}: {}", problem(&error));
-            return command().error(ErrorKind::ValueValidation, message);
-        }
-    }
-    error
-}
-
-/// Returns what is wrong with a value.
-fn problem(error: &clap::Error) -> String {
-    if let Some(source) = error.source() {
-        return source.to_string();
-    }
-    match error.get(ContextKind::ValidValue) {
-        Some(ContextValue::Strings(valid)) => format!("write one of: {}", valid.join(", ")),
-        _ => "invalid value".to_owned(),
-    }
+        .mut_subcommands(without_empty_variables)
 }
 
 /// Returns whether the command line starts the server: with options alone, or with `serve`.

@@ -171,27 +171,8 @@ fn rejects_invalid_option_values_by_name() {
             .expect("the program runs");
         assert_eq!(output.status.code(), Some(2), "{variable}={value}");
         let error = stderr(&output);
-        let named = format!("error: {variable}={value}: ");
-        assert!(
-            error.starts_with(&named) && !error.contains(&format!("{option} ")),
-            "{error}"
-        );
+        assert!(error.contains(option), "{error}");
     }
-}
-
-/// A variable is only named if it is at fault.
-#[test]
-fn invalid_option_is_named_although_its_variable_is_set() {
-    let sandbox = Sandbox::new();
-    let output = landing(sandbox.path())
-        .env("LANDING_ADDR", "127.0.0.1:0")
-        .args(["serve", "--addr", "4600"])
-        .output()
-        .expect("the program runs");
-    assert_eq!(output.status.code(), Some(2));
-    let error = stderr(&output);
-    assert!(error.contains("'4600' for '--addr <IP:PORT>'"), "{error}");
-    assert!(!error.contains("LANDING_ADDR"), "{error}");
 }
 
 #[test]

@@ -188,11 +188,7 @@ fn commands_ignore_the_environment_of_the_server() {
     for args in [&[][..], &["serve"]] {
         let result = cli.landing().envs(invalid.clone()).args(args).run();
         let error = stderr(&result.code(2));
-        let named = invalid.iter().filter(|(name, _)| {
-            let name = name.display();
-            error.contains(&format!("{name}=%: "))
-        });
-        assert_eq!(named.count(), 1, "{error}");
+        assert_contains(&error, "invalid value '%' for '--");
     }
 
     invalid.retain(|(name, _)| *name != "LANDING_STORE");
