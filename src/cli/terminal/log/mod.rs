@@ -42,12 +42,11 @@ pub(crate) struct LogGuard {
 /// When that thread cannot be started.
 pub(crate) fn start(format: LogFormat, level: LogLevel) -> io::Result<LogGuard> {
     writer::append_to_file();
-    let (queue, lines) = LineQueue::new();
-    let queue = Arc::new(queue);
+    let queue = Arc::<LineQueue>::default();
     let (done, writer_done) = sync_channel(0);
     let writer_queue = Arc::clone(&queue);
     thread::Builder::new().name("log".into()).spawn(move || {
-        writer::write_queued(&writer_queue, &lines, |warning| match format {
+        writer::write_queued(&writer_queue, |warning| match format {
             LogFormat::Human => format!("{}  WARN {warning}", now()),
             LogFormat::Json => json_line(Level::WARN, warning),
         });

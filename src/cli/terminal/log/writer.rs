@@ -2,18 +2,15 @@
 
 use std::{
     io::{self, Write},
-    sync::{
-        atomic::{AtomicBool, AtomicU64, Ordering},
-        mpsc::{Receiver, SyncSender, sync_channel},
-    },
+    sync::{Condvar, Mutex, MutexGuard, PoisonError},
     thread,
     time::Duration,
 };
 
 use rustix::fs::{FileType, OFlags, fcntl_getfl, fcntl_setfl, fstat};
 
-/// Maximum number of lines that wait. A megabyte has about as many.
-const QUEUE_MAX_LINES: usize = 8_192;
+/// Maximum size of the lines that wait, in bytes. They are about 8,000.
+const QUEUE_MAX_BYTES: usize = 1 << 20;
 /// Pause between two writes. Without it, each line would wake the writing thread. Its `sched_yield` alone was then a
 /// tenth of all system calls under load.
 const WRITE_INTERVAL: Duration = Duration::from_millis(10);
@@ -32,41 +29,48 @@ pub(super) fn append_to_file() {
 }
 
 /// The way of a line to the thread that writes it. Whoever logs does not wait for it.
+#[derive(Default)]
 pub(super) struct LineQueue {
-    lines: SyncSender<Vec<u8>>,
-    /// Lines that found the queue full, and that no thread has taken into account yet.
-    dropped: AtomicU64,
-    is_closed: AtomicBool,
+    queued: Mutex<Queued>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Queued {
+    lines: Vec<u8>,
+    /// Lines that found the queue full.
+    dropped: u64,
+    is_closed: bool,
 }
 
 impl LineQueue {
-    pub(super) fn new() -> (Self, Receiver<Vec<u8>>) {
-        let (lines, receiver) = sync_channel(QUEUE_MAX_LINES);
-        let queue = Self {
-            lines,
-            dropped: AtomicU64::new(0),
-            is_closed: AtomicBool::new(false),
-        };
-        (queue, receiver)
-    }
-
     /// Ends the thread once it has written the lines before.
     pub(super) fn close(&self) {
-        self.is_closed.store(true, Ordering::SeqCst);
-        // Wakes the thread. If the queue is full, it is awake.
-        let _ = self.lines.try_send(Vec::new());
+        self.locked().is_closed = true;
+        self.changed.notify_one();
     }
 
-    fn take_dropped(&self) -> u64 {
-        self.dropped.swap(0, Ordering::Relaxed)
+    /// Waits for lines, or for the end, and takes them.
+    fn take(&self) -> Queued {
+        let is_empty = |queued: &mut Queued| queued.lines.is_empty() && !queued.is_closed;
+        let queued = self.changed.wait_while(self.locked(), is_empty);
+        std::mem::take(&mut *queued.unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn locked(&self) -> MutexGuard<'_, Queued> {
+        self.queued.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Each write must be one whole line. The log's formatter writes this way.
 impl Write for &LineQueue {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        if self.lines.try_send(line.to_vec()).is_err() {
-            self.dropped.fetch_add(1, Ordering::Relaxed);
+        let mut queued = self.locked();
+        if queued.lines.len() + line.len() > QUEUE_MAX_BYTES {
+            queued.dropped += 1;
+        } else {
+            queued.lines.extend(line);
+            self.changed.notify_one();
         }
         Ok(line.len())
     }
@@ -78,29 +82,23 @@ impl Write for &LineQueue {
 
 /// Writes lines as they arrive, until the log is closed and every line is written. `warn` returns the line that reports lost
 /// ones.
-pub(super) fn write_queued(
-    queue: &LineQueue,
-    lines: &Receiver<Vec<u8>>,
-    warn: impl Fn(&str) -> String,
-) {
+pub(super) fn write_queued(queue: &LineQueue, warn: impl Fn(&str) -> String) {
     let mut writer = LineWriter {
         warn,
         lost: 0,
         is_in_line: false,
     };
-    let mut is_closed = false;
-    while !is_closed && let Ok(mut batch) = lines.recv() {
-        is_closed = queue.is_closed.load(Ordering::SeqCst);
-        for line in lines.try_iter().take(QUEUE_MAX_LINES) {
-            batch.extend(line);
+    loop {
+        let queued = queue.take();
+        writer.lost += queued.dropped;
+        writer.write(&queued.lines);
+        if queued.is_closed {
+            // The last chance to report lost lines.
+            writer.write(b"");
+            return;
         }
-        writer.lost += queue.take_dropped();
-        writer.write(&batch);
         thread::sleep(WRITE_INTERVAL);
     }
-    // The last chance to report lost lines.
-    writer.lost += queue.take_dropped();
-    writer.write(b"");
 }
 
 /// Writes lines, and counts those that are lost.
