@@ -40,14 +40,9 @@ pub(super) fn run(
         output,
     }: &CheckArgs,
 ) -> anyhow::Result<()> {
-    let location = store.announce_location()?;
-    let (list, corrected) = if *repair {
-        let list = location.open()?;
-        let corrected = list.call(|list| list.recount())?;
-        (list, Some(corrected))
-    } else {
-        (location.open_to_read()?, None)
-    };
+    let list = store.announce_location()?.open()?;
+    let corrected = repair.then(|| list.call(|list| list.recount()));
+    let corrected = corrected.transpose()?;
     let report = CheckReport {
         count_corrected_by: corrected,
         ..check(&list)?

@@ -28,7 +28,7 @@ pub(super) fn run(CompactArgs { store, output }: &CompactArgs) -> anyhow::Result
     let Compaction {
         bytes_before,
         bytes_after,
-    } = list.compact()?;
+    } = list.call(|list| list.compact())?;
     drop(list);
     let json = json!({ "bytes_before": bytes_before, "bytes_after": bytes_after });
     output.print(&json, |out| {

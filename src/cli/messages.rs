@@ -69,7 +69,7 @@ struct ListedDelivery {
 }
 
 pub(super) fn run(args: &MessagesArgs) -> anyhow::Result<()> {
-    let list = args.store.announce_location()?.open_to_read()?;
+    let list = args.store.announce_location()?.open()?;
     let mut messages = list.messages()?;
     // Nobody got these.
     messages.retain(|message| message.id != MessageId::confirmation_days());

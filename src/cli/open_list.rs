@@ -2,7 +2,7 @@
 //! control socket, and opens the list directly when no server runs or when the list is in a database.
 
 use std::{
-    env, fs, io,
+    fs, io,
     os::unix::fs::MetadataExt,
     path::Path,
     sync::{
@@ -53,34 +53,6 @@ impl StoreLocation {
     pub(super) fn open(&self) -> Result<WaitlistHandle, OpenListError> {
         self.open_existing()?
             .ok_or_else(|| OpenListError::Missing(self.clone()))
-    }
-
-    /// Opens the existing list for reading. If its disk is full, opens a copy of it.
-    ///
-    /// # Errors
-    /// Like [`open`](Self::open).
-    pub(super) fn open_to_read(&self) -> Result<WaitlistHandle, OpenListError> {
-        self.open_existing_to_read()?
-            .ok_or_else(|| OpenListError::Missing(self.clone()))
-    }
-
-    /// Opens the list for reading, if there is one. If its disk is full, opens a copy of it.
-    ///
-    /// # Errors
-    /// [`OpenListError`].
-    pub(super) fn open_existing_to_read(&self) -> Result<Option<WaitlistHandle>, OpenListError> {
-        match (self.open_existing(), self) {
-            (Err(OpenListError::Sled(full)), Self::Directory(data)) if full.is_disk_full() => {
-                let copy = env::temp_dir();
-                // If there is no room for a copy either, the first error says what to do.
-                let opened = open_copy(self, data, &copy).map_err(|_| full)?;
-                print_stderr(&format!(
-                    "the disk of {self} is full; reading a copy in memory"
-                ));
-                Ok(Some(opened))
-            }
-            (opened, _) => opened,
-        }
     }
 
     /// Opens the list, and creates it if it is missing. Then it prints where: the location may be misspelled.
@@ -257,20 +229,6 @@ impl StoreLocation {
             _ => None,
         }
     }
-}
-
-/// Opens a copy of a list, in a private directory below `parent`.
-fn open_copy(
-    location: &StoreLocation,
-    data: &Path,
-    parent: &Path,
-) -> anyhow::Result<WaitlistHandle> {
-    let runtime = static_runtime(runtime::Builder::new_current_thread())?;
-    let copy = tempfile::Builder::new()
-        .prefix("landing-")
-        .tempdir_in(parent)?;
-    let list = SledWaitlist::open_copy(data, copy.path())?;
-    Ok(WaitlistHandle::copy(location, list, runtime, Some(copy)))
 }
 
 fn open_directory(

@@ -1,6 +1,6 @@
 //! Errors of opening a list.
 
-use std::{io, ops::RangeInclusive};
+use std::io;
 
 use thiserror::Error;
 
@@ -19,7 +19,9 @@ pub(super) enum OpenListError {
         "{0} is a file, and a waitlist is a directory; to read an export or a backup, run `landing import` or `landing restore` with a new directory"
     )]
     File(StoreLocation),
-    #[error("{location} belongs to user {uid}; run the command as that user{}", user_advice(*uid))]
+    #[error(
+        "{location} belongs to user {uid}; run the command as that user: see \"Running the commands on a server\" in docs/owner.md"
+    )]
     OtherUser { location: StoreLocation, uid: u32 },
     #[error("cannot read {location}: {error}{advice}", advice = read_advice(.error))]
     Unreadable {
@@ -32,21 +34,6 @@ pub(super) enum OpenListError {
     Postgres(#[from] PostgresOpenError),
     #[error("cannot start the runtime: {0}")]
     Runtime(io::Error),
-}
-
-/// The users that systemd makes for services with `DynamicUser=yes` while these run.
-const DYNAMIC_USERS: RangeInclusive<u32> = 61184..=65519;
-/// The user that owns the files of such a service while it is stopped, if the kernel maps users (`nobody`).
-const UNMAPPED_USER: u32 = 65534;
-
-/// Returns how to become a user who may not exist.
-fn user_advice(uid: u32) -> &'static str {
-    if DYNAMIC_USERS.contains(&uid) || uid == UNMAPPED_USER {
-        ", or start the service, or use systemd-run if the user exists only while a service runs (DynamicUser=yes): \
-         see \"Running the commands on a server\" in docs/owner.md"
-    } else {
-        ""
-    }
 }
 
 fn read_advice(error: &io::Error) -> &'static str {

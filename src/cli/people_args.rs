@@ -66,13 +66,12 @@ pub(super) fn take_off(
     dry_run: bool,
     output: &OutputArgs,
 ) -> anyhow::Result<Vec<bool>> {
+    let list = location.open()?;
     let were_listed = match dry_run {
-        true => location.open_to_read()?.are_listed(emails)?,
-        false => {
-            let list = location.open()?;
-            list.call_in_parts(emails, |list, part| list.erase(part, erasure))?
-        }
+        true => list.are_listed(emails)?,
+        false => list.call_in_parts(emails, |list, part| list.erase(part, erasure))?,
     };
+    drop(list);
     let suppresses = matches!(erasure, Erasure::Suppress);
     let done = if suppresses { "unsubscribed" } else { "erased" };
     let (is, adds) = match dry_run {

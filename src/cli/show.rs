@@ -60,7 +60,7 @@ struct ShownMessage {
 
 pub(super) fn run(args: &ShowArgs) -> anyhow::Result<()> {
     let location = args.store.announce_location()?;
-    let list = location.open_to_read()?;
+    let list = location.open()?;
     let selection = Selection {
         addresses: AddressFilter::Address(args.email.clone()),
         ..Selection::default()

@@ -31,7 +31,7 @@ pub(super) struct StatsArgs {
 
 pub(super) fn run(args: &StatsArgs) -> anyhow::Result<()> {
     let selection = args.selection.selection()?;
-    let list = args.store.announce_location()?.open_to_read()?;
+    let list = args.store.announce_location()?.open()?;
     let numbers = Numbers::count(list, &selection, SystemTime::now())?;
     args.output.print(&numbers, |out| {
         for (label, count) in numbers.totals(&selection) {

@@ -63,18 +63,10 @@ enum LocationProblem {
     UnknownKind,
     #[error("no directory is named; write sled:DIR")]
     NoDirectory,
-    #[error(
-        "the shell has not replaced ~ by your home directory; write --store ~/DIR with a space, or the whole path; \
-         for a directory whose name begins with ~, write ./~NAME"
-    )]
-    Tilde,
     #[error("invalid UTF-8 in the database URL; write special characters as %XX")]
     NotUtf8,
     #[error(transparent)]
     DatabaseUrl(#[from] InvalidDatabaseUrl),
-    /// `DATABASE_URL` may be set for another program.
-    #[error("{0}, or choose the waitlist with --store")]
-    DatabaseUrlVariable(InvalidDatabaseUrl),
 }
 
 impl StoreArgs {
@@ -110,9 +102,7 @@ impl StoreArgs {
         } else if let Some(data) = env_value("LANDING_DATA") {
             parse_location(&data).map_err(invalid("LANDING_DATA"))
         } else if let Some(url) = env_value("DATABASE_URL") {
-            parse_database_url(&url.to_string_lossy())
-                .map_err(LocationProblem::DatabaseUrlVariable)
-                .map_err(invalid("DATABASE_URL"))
+            parse_database_url(&url.to_string_lossy()).map_err(invalid("DATABASE_URL"))
         } else {
             parse_location(OsStr::new(DEFAULT_LOCATION)).map_err(invalid("--store"))
         }
@@ -129,7 +119,7 @@ fn parse_location(store: &OsStr) -> Result<StoreLocation, LocationProblem> {
         return Ok(StoreLocation::Directory(absolute));
     };
     if DatabaseUrl::has_scheme(text) {
-        return Ok(parse_database_url(text)?);
+        return parse_database_url(text);
     }
     let directory = match text.strip_prefix("sled:") {
         Some(directory) => directory,
@@ -138,9 +128,6 @@ fn parse_location(store: &OsStr) -> Result<StoreLocation, LocationProblem> {
     };
     if directory.is_empty() {
         return Err(LocationProblem::NoDirectory);
-    }
-    if directory.starts_with('~') {
-        return Err(LocationProblem::Tilde);
     }
     // Without a working directory, the path stays as it is.
     let absolute = path::absolute(directory).unwrap_or_else(|_| directory.into());
@@ -157,7 +144,7 @@ fn has_prefix(text: &str) -> bool {
     })
 }
 
-fn parse_database_url(text: &str) -> Result<StoreLocation, InvalidDatabaseUrl> {
+fn parse_database_url(text: &str) -> Result<StoreLocation, LocationProblem> {
     let url = text.parse()?;
     Ok(StoreLocation::Database(Box::new(url)))
 }

@@ -67,10 +67,7 @@ fn undo(
     output: &OutputArgs,
 ) -> anyhow::Result<()> {
     check_valid(emails)?;
-    let list = match dry_run {
-        true => location.open_to_read()?,
-        false => location.open()?,
-    };
+    let list = location.open()?;
     let suppressions = list.suppressions()?;
     if !dry_run {
         list.call_in_parts(emails, |list, part| list.lift(part))?;

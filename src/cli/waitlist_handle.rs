@@ -2,14 +2,12 @@
 
 use std::{sync::Once, thread, time::Duration};
 
-use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 use super::{list_error::LocatedListError, store_location::StoreLocation};
 use crate::waitlist::{
-    CALL_MAX, Compaction, Delivery, DeliveryResult, Email, JoinOutcome, ListKey, Message,
-    MessageId, OwnerList, Selection, StoreError, StoreFuture, Suppressions, WaitlistEntry,
-    exit_on_store_panic,
+    CALL_MAX, Delivery, DeliveryResult, Email, JoinOutcome, ListKey, Message, MessageId, OwnerList,
+    Selection, StoreError, StoreFuture, Suppressions, WaitlistEntry, exit_on_store_panic,
 };
 
 /// How often a call is made again that must not fail because a server or a database restarts.
@@ -24,8 +22,6 @@ pub(super) struct WaitlistHandle {
     list: Box<dyn OwnerList>,
     /// For the list's futures.
     runtime: &'static Runtime,
-    /// The directory of the list, if it is a copy. It is removed after the list is closed.
-    _copy: Option<TempDir>,
 }
 
 /// The selected entries of a list.
@@ -45,23 +41,12 @@ impl WaitlistHandle {
         list: impl OwnerList,
         runtime: &'static Runtime,
     ) -> Self {
-        Self::copy(location, list, runtime, None)
-    }
-
-    /// Like [`new`](Self::new), for a list in a temporary directory.
-    pub(super) fn copy(
-        location: &StoreLocation,
-        list: impl OwnerList,
-        runtime: &'static Runtime,
-        copy: Option<TempDir>,
-    ) -> Self {
         static EXIT_ON_PANIC: Once = Once::new();
         EXIT_ON_PANIC.call_once(exit_on_store_panic);
         Self {
             location: location.to_string(),
             list: Box::new(list),
             runtime,
-            _copy: copy,
         }
     }
 
@@ -117,10 +102,6 @@ impl WaitlistHandle {
         result.map_err(self.locate())
     }
 
-    pub(super) fn count(&self) -> ListResult<u64> {
-        self.call(|list| list.size())
-    }
-
     pub(super) fn join_all(&self, entries: Vec<WaitlistEntry>) -> ListResult<Vec<JoinOutcome>> {
         self.call_in_parts(&entries, |list, part| list.join_all(part.to_vec()))
     }
@@ -145,10 +126,6 @@ impl WaitlistHandle {
     /// It waits for a server or a database that restarts, like [`are_listed`](Self::are_listed).
     pub(super) fn is_suppressed(&self, email: &Email) -> ListResult<bool> {
         self.run_through_a_restart(|| self.list.is_suppressed(email))
-    }
-
-    pub(super) fn compact(&self) -> ListResult<Compaction> {
-        self.call(|list| list.compact())
     }
 
     pub(super) fn entries(&self, selection: Selection) -> ListResult<SelectedEntries> {

@@ -54,7 +54,7 @@ pub(super) fn run(args: &BackupArgs) -> anyhow::Result<()> {
         bail!("--json prints what the backup in a file has; name the file with -o FILE");
     }
     let list = args.store.announce_location()?.open()?;
-    let bar = entry_progress(list.count()?, "writing");
+    let bar = entry_progress(list.call(|list| list.size())?, "writing");
     let written = args
         .output
         .write(move |out| write_backup(out, &list, &bar))?;

@@ -34,7 +34,7 @@ pub(super) struct ReportArgs {
 pub(super) fn run(args: &ReportArgs) -> anyhow::Result<()> {
     let selection = args.selection.selection()?;
     let now = SystemTime::now();
-    let list = args.store.announce_location()?.open_to_read()?;
+    let list = args.store.announce_location()?.open()?;
     let numbers = Numbers::count(list, &selection, now)?;
     let page = page::render(&args.product, &selection, &numbers, now);
     let written = args.output.write(|out| out.write_all(page.as_bytes()))?;

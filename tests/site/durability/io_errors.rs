@@ -122,44 +122,18 @@ fn import_on_a_full_disk_says_why_it_ends() {
     assert!(0 < listed && listed < 20_000, "{listed}");
 }
 
-/// The owner can still take the list out.
 #[test]
-fn reading_commands_work_on_a_full_disk() {
+fn commands_on_a_full_disk_say_so() {
     let sandbox = Sandbox::new();
     assert_eq!(sandbox.serve().join("ann@example.com"), "201");
     let store = sandbox.path().join("data/waitlist");
-    let run = |args: &str| {
+    for args in ["count", "erase ann@example.com", "compact"] {
         let mut command = landing_with_full_disk(&store);
         command.env_clear().current_dir(sandbox.path());
         let output = command.args(args.split(' ')).output();
         let output = output.expect("strace runs");
-        let [stdout, stderr] = [output.stdout, output.stderr]
-            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        (output.status.code(), stdout, stderr)
-    };
-    fs::write(sandbox.path().join("people.txt"), "ann@example.com\n").expect("writable");
-    for (args, expected) in [
-        ("count", "1"),
-        ("list", "ann@example.com"),
-        ("show ann@example.com", "ann@example.com"),
-        ("export", "ann@example.com,"),
-        ("backup", "{\"end\":{\"people\":1,"),
-        ("stats", "1"),
-        ("check", "no faults"),
-        ("erase ann@example.com --dry-run", "would be erased"),
-        ("import people.txt --dry-run", "1 already there"),
-    ] {
-        let (code, stdout, stderr) = run(args);
-        assert_eq!(code, Some(0), "{args}: {stderr}");
-        assert!(stdout.contains(expected), "{args}: {stdout}");
-        assert!(
-            stderr.contains("reading a copy in memory"),
-            "{args}: {stderr}"
-        );
-    }
-    for args in ["erase ann@example.com", "compact", "check --repair"] {
-        let (code, _, stderr) = run(args);
-        assert_eq!(code, Some(1), "{args}");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{args}");
         let is_precise = stderr.contains("No space left on device")
             && stderr.contains("bytes left; free")
             && stderr.contains(&*sandbox.path().join("data").display().to_string());
