@@ -57,7 +57,6 @@ use super::{
 use committer::{Job, SledCommitter};
 use entries::{Published, Snapshot};
 use error::io_error;
-use scratch_copy::ScratchCopy;
 
 pub use error::SledOpenError;
 
@@ -69,8 +68,6 @@ pub struct SledWaitlist {
     published: Arc<Published>,
     /// Reserves the data directory for this process.
     _lock: File,
-    /// The copy that this list is in, if it is one.
-    _copy: Option<ScratchCopy>,
 }
 
 impl SledWaitlist {
@@ -96,7 +93,6 @@ impl SledWaitlist {
             committer: Some(committer),
             published,
             _lock: lock,
-            _copy: None,
         })
     }
 

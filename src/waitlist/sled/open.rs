@@ -46,25 +46,6 @@ impl SledWaitlist {
     pub fn exists_in(data: &Path) -> io::Result<bool> {
         data.join(STORE_DIR).try_exists()
     }
-
-    /// Opens a copy in memory of the list of the data directory `data`. A full disk of `data` does not prevent this. The
-    /// empty directory `directory` gets only files without addresses. Entries that are added to the copy do not reach the
-    /// list.
-    ///
-    /// # Errors
-    /// Like [`open`](Self::open).
-    pub fn open_copy(data: &Path, directory: &Path) -> Result<Self, SledOpenError> {
-        let lock = lock_data_dir(data)?;
-        let store = data.join(STORE_DIR);
-        let log = File::open(store.join(LOG_FILE)).map_err(io_error(data))?;
-        lock_log(&log, &store)?;
-        let copy = ScratchCopy::new(&store, directory.join(STORE_DIR));
-        let copy = copy.map_err(io_error(directory))?;
-        drop((lock, log));
-        let mut list = Self::open(directory)?;
-        list._copy = Some(copy);
-        Ok(list)
-    }
 }
 
 /// Opens the list in the data directory `data`, and creates both if they are missing (mode 0700). A new list has the key
