@@ -16,7 +16,7 @@ use tokio_rustls::rustls::{ClientConfig, ProtocolVersion, RootCertStore, crypto:
 use super::{
     connection::SmtpConnection,
     error::{ConnectError, ConnectStep, TlsSetupError},
-    raw_client::{LimitedStream, RawClient, Stream, boxed},
+    raw_client::{RawClient, Stream, boxed},
     reply::SmtpReply,
     timeouts::SmtpTimeouts,
 };
@@ -168,7 +168,7 @@ impl SmtpClient {
         report: &mut (dyn FnMut(ConnectProgress) + Send),
     ) -> Result<(RawClient, EhloResponse<String>), ConnectError> {
         let mut plain = mail_send::SmtpClient {
-            stream: LimitedStream::new(stream),
+            stream,
             timeout: self.timeouts.step,
         };
         self.greet(&mut plain, report).await?;
@@ -193,7 +193,7 @@ impl SmtpClient {
                 reply: SmtpReply::new(&response),
             });
         }
-        let mut client = self.encrypt(plain.stream.into_inner(), report).await?;
+        let mut client = self.encrypt(plain.stream, report).await?;
         let hello = self.hello(&mut client).await?;
         Ok((client, hello))
     }

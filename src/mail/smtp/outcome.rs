@@ -28,21 +28,16 @@ impl SendOutcome {
 }
 
 /// Why a message was not sent.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum NotSent {
     /// The connection broke.
-    #[error("the connection broke")]
     Broken,
     /// The server did not reply to a command in time.
-    #[error("the server did not respond in time")]
     Timeout,
     /// The connection broke or was too slow while the message itself was written.
-    #[error("the connection broke, or was too slow, while the message was written")]
     InContent,
     /// The server closed the connection, or its reply is not SMTP or too long.
-    #[error("the server closed the connection, or its reply is invalid or too long")]
     Protocol,
     /// The program ends, and the server was slow.
-    #[error("the program was stopped")]
     Stopped,
 }

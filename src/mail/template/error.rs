@@ -18,9 +18,6 @@ pub enum TemplateProblem {
         "the front matter is missing; begin the file with three lines: ---, subject: …, and ---"
     )]
     NoFrontMatter,
-    /// The front matter is in TOML.
-    #[error("the front matter is in TOML; write it between --- lines, as subject: …")]
-    Toml,
     /// The front matter does not end.
     #[error("the front matter does not end; write --- after it")]
     UnclosedFrontMatter,
@@ -36,12 +33,6 @@ pub enum TemplateProblem {
     /// The front matter has no subject.
     #[error("the subject is missing; write it in the front matter, as subject: We are open")]
     NoSubject,
-    /// The subject is too long.
-    #[error("the subject is longer than {0} characters; most programs show 60")]
-    LongSubject(usize),
-    /// The subject has control characters.
-    #[error("the subject has control characters; write it in one line of visible text")]
-    SubjectControl,
     /// The id is invalid.
     #[error("invalid id {0:?}: an id has 1 to 64 lower-case letters (a-z), digits and hyphens")]
     Id(String),

@@ -6,9 +6,6 @@ use super::{
 };
 use crate::waitlist::MessageId;
 
-/// Maximum length of a subject, in characters. RFC 5322 allows 998 bytes in a line.
-const SUBJECT_MAX_CHARS: usize = 200;
-
 /// The front matter, and the message after it.
 pub(super) struct FrontMatter<'a> {
     pub(super) subject: String,
@@ -29,7 +26,6 @@ pub(super) fn parse(text: &str) -> Result<FrontMatter<'_>, TemplateError> {
     });
     match first {
         Some((_, line)) if is_fence(line) => {}
-        Some((line, "+++\n" | "+++\r\n")) => return Err(TemplateProblem::Toml.at(line)),
         other => {
             let line = other.map_or(1, |(line, _)| line);
             return Err(TemplateProblem::NoFrontMatter.at(line));
@@ -84,10 +80,7 @@ fn parse_subject(value: &str, line: usize) -> Result<String, TemplateError> {
         return Err(TemplateProblem::NoSubject.at(line));
     }
     if value.chars().any(char::is_control) {
-        return Err(TemplateProblem::SubjectControl.at(line));
-    }
-    if value.chars().count() > SUBJECT_MAX_CHARS {
-        return Err(TemplateProblem::LongSubject(SUBJECT_MAX_CHARS).at(line));
+        return Err(TemplateProblem::Control.at(line));
     }
     placeholders::check(value).map_err(|problem| problem.at(line))?;
     if value.contains(placeholders::UNSUBSCRIBE) {

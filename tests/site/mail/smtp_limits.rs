@@ -1,4 +1,4 @@
-//! A mail server cannot keep a message or the memory of the program without end.
+//! A mail server cannot keep a message without end.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -14,22 +14,9 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    smtp_faults::{MESSAGE, STEP_TIMEOUT, TIMEOUTS, client_with_timeouts, send},
+    smtp_faults::{MESSAGE, STEP_TIMEOUT, TIMEOUTS, client_with_timeouts},
     smtp_server::{Action, SmtpServer, Step},
 };
-
-/// smtp-proto limits the text of a reply, but counts no lines with one character.
-#[tokio::test(flavor = "multi_thread")]
-async fn endless_reply_ends_the_connection() {
-    let endless: &'static str = Box::leak(("250-a\r\n".repeat(10_000) + "250 z").into());
-    for (step, expected) in [
-        (Step::Mail, SendOutcome::NotSent(NotSent::Protocol)),
-        (Step::End, SendOutcome::Unknown),
-    ] {
-        let (outcome, is_usable, _) = send(step, Action::Reply(endless)).await;
-        assert_eq!((outcome, is_usable), (expected, false));
-    }
-}
 
 /// The limit of a step is not that of a message, which may go over a slow line.
 #[tokio::test(flavor = "multi_thread")]
