@@ -1,7 +1,7 @@
 //! Counts wrong codes, so that nobody guesses one.
 
 use std::{
-    hash::{BuildHasher, RandomState},
+    hash::RandomState,
     num::NonZeroUsize,
     sync::{Mutex, PoisonError},
 };
@@ -12,31 +12,28 @@ use crate::waitlist::Email;
 
 /// Number of codes that a person may enter, until the next message.
 const TRIES_MAX: u8 = 5;
-/// Maximum number of people who are remembered, which takes about 4 MB. To be forgotten, somebody must enter codes of as many
+/// Maximum number of people who are remembered, which takes about 9 MB. To be forgotten, somebody must enter codes of as many
 /// others who were asked.
 const PEOPLE_MAX: NonZeroUsize = NonZeroUsize::new(1 << 16).unwrap();
 
 /// The codes that people have entered since the last message, or since the start.
-pub(super) struct Tries {
-    hasher: RandomState,
-    people: Mutex<LruCache<u64, u8>>,
-}
+pub(super) struct Tries(Mutex<LruCache<String, u8, RandomState>>);
 
 impl Default for Tries {
     fn default() -> Self {
-        Self {
-            hasher: RandomState::new(),
-            people: Mutex::new(LruCache::new(PEOPLE_MAX)),
-        }
+        // std's hasher, which nobody can force into collisions.
+        Self(Mutex::new(LruCache::with_hasher(
+            PEOPLE_MAX,
+            RandomState::new(),
+        )))
     }
 }
 
 impl Tries {
     /// Counts a code before it is compared. Returns how many more the person may enter, or `None` if there were too many.
     pub(super) fn count(&self, email: &Email) -> Option<u8> {
-        let person = self.hasher.hash_one(email.key());
-        let mut people = self.people.lock().unwrap_or_else(PoisonError::into_inner);
-        let tries = people.get_or_insert_mut(person, || 0);
+        let mut people = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let tries = people.get_or_insert_mut(email.key(), || 0);
         if *tries >= TRIES_MAX {
             return None;
         }
@@ -46,8 +43,7 @@ impl Tries {
 
     /// Forgets the codes of a person.
     pub(super) fn reset(&self, email: &Email) {
-        let person = self.hasher.hash_one(email.key());
-        let mut people = self.people.lock().unwrap_or_else(PoisonError::into_inner);
-        people.pop(&person);
+        let mut people = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        people.pop(&email.key());
     }
 }
