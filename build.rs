@@ -12,7 +12,7 @@ use std::{
 use wasm_bindgen_cli_support::Bindgen;
 
 /// `cargo leptos watch` sets it. Then the files are neither minified nor compressed, and the program builds them again
-/// after a change (`src/server/watched_assets.rs`).
+/// after a change (`src/server/site_files.rs`).
 const WATCH: &str = "LEPTOS_WATCH";
 
 fn main() {

@@ -70,7 +70,7 @@ async function send({ step, email, code, topic }: Submission): Promise<unknown> 
   return (await request("POST", url, body, signal)).json();
 }
 
-/** `src/server/form.rs` and `code_form.rs` have the same rules. */
+/** `src/server/form.rs` has the same rules. */
 function formAfterFailure(
   error: unknown,
   { step, email }: Submission,

@@ -1,4 +1,4 @@
-/** Reads what a visitor has typed or pasted. `is_invisible` and `read_code` on the server have the same rules. */
+/** Reads what a visitor has typed or pasted. `is_invisible` on the server has the same rule for addresses; of a code it takes the digits. */
 
 /** A character that cannot be seen. People copy them from messages and pages. */
 const INVISIBLE = String.raw`[\p{White_Space}\p{Default_Ignorable_Code_Point}\u2800]`;

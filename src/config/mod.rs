@@ -103,7 +103,7 @@ pub struct Config {
     )]
     pub signups_per_minute: u32,
 
-    /// Addresses and networks of reverse proxies that are trusted to report the client's address, such as
+    /// Addresses and networks of reverse proxies that are trusted to report the client's address in X-Forwarded-For, such as
     /// 127.0.0.1,10.0.0.0/8 [default: none]
     #[arg(
         long,
@@ -113,16 +113,6 @@ pub struct Config {
         value_parser = parse_network
     )]
     pub trusted_proxies: Vec<IpNet>,
-
-    /// Header in which trusted proxies report the client's address
-    #[arg(
-        long,
-        env = "LANDING_PROXY_HEADER",
-        value_name = "HEADER",
-        value_enum,
-        default_value_t
-    )]
-    pub proxy_header: ProxyHeader,
 
     /// Maximum number of connections that are served at a time; further ones wait
     #[arg(
@@ -171,17 +161,6 @@ pub struct Config {
     /// The options for sending mail.
     #[command(flatten)]
     pub mail: MailOptions,
-}
-
-/// The header in which a proxy reports its client. Only one is read, because a proxy passes the other on as the
-/// client sent it.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, clap::ValueEnum)]
-pub enum ProxyHeader {
-    /// `X-Forwarded-For`, which nearly every proxy sets.
-    #[default]
-    XForwardedFor,
-    /// `Forwarded` (RFC 7239).
-    Forwarded,
 }
 
 /// The hosts that `Strict-Transport-Security` covers.

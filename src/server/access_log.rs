@@ -5,12 +5,14 @@ use std::time::Instant;
 
 use axum::{
     extract::{MatchedPath, Request},
-    http::Method,
     response::Response,
 };
 use hyper::body::Body;
 
-use super::health::{HEALTHZ_PATH, READYZ_PATH};
+use super::{
+    health::{HEALTHZ_PATH, READYZ_PATH},
+    request_checks::method_name,
+};
 
 /// A line of the log. It is written on drop, so also for a request that the client aborts.
 pub(super) struct AccessLogEntry {
@@ -24,21 +26,14 @@ pub(super) struct AccessLogEntry {
 }
 
 impl AccessLogEntry {
-    pub(super) fn for_request(request: &Request) -> Self {
+    /// Begins the line of a request, or of a connection that never sent a complete one.
+    pub(super) fn new(request: Option<&Request>) -> Self {
+        // A client can invent methods, so unknown ones are not logged verbatim.
+        let method = request.and_then(|it| method_name(it.method()));
         Self {
             started_at: Instant::now(),
-            method: method_name(request.method()),
-            route: request.extensions().get::<MatchedPath>().cloned(),
-            status: CLIENT_CLOSED_REQUEST,
-            bytes: 0,
-        }
-    }
-
-    pub(super) fn without_request() -> Self {
-        Self {
-            started_at: Instant::now(),
-            method: OTHER_METHOD,
-            route: None,
+            method: method.unwrap_or("other"),
+            route: request.and_then(|it| it.extensions().get().cloned()),
             status: CLIENT_CLOSED_REQUEST,
             bytes: 0,
         }
@@ -49,29 +44,21 @@ impl AccessLogEntry {
         self.status = response.status().as_u16();
         // axum drops the body of a response to a HEAD afterwards.
         let size = response.body().size_hint().exact();
-        let size = size.filter(|_| self.method != method_name(&Method::HEAD));
+        let size = size.filter(|_| self.method != "HEAD");
         self.bytes = size.unwrap_or_default();
-    }
-
-    fn route(&self) -> &str {
-        self.route
-            .as_ref()
-            .map_or(UNMATCHED_ROUTE, MatchedPath::as_str)
-    }
-
-    fn is_successful_health_check(&self) -> bool {
-        [HEALTHZ_PATH, READYZ_PATH].contains(&self.route()) && (200..300).contains(&self.status)
     }
 }
 
 impl Drop for AccessLogEntry {
     fn drop(&mut self) {
+        let route = self.route.as_ref();
+        let route = route.map_or(UNMATCHED_ROUTE, MatchedPath::as_str);
         // A macro, because the level of a line must be a constant.
         macro_rules! log_at {
             ($level:ident) => {
                 tracing::$level!(
                     method = self.method,
-                    route = self.route(),
+                    route,
                     status = self.status,
                     us = self.started_at.elapsed().as_micros() as u64,
                     bytes = self.bytes,
@@ -79,7 +66,8 @@ impl Drop for AccessLogEntry {
                 )
             };
         }
-        if self.is_successful_health_check() {
+        let is_health_check = [HEALTHZ_PATH, READYZ_PATH].contains(&route);
+        if is_health_check && (200..300).contains(&self.status) {
             log_at!(debug);
         } else {
             log_at!(info);
@@ -93,19 +81,3 @@ const CLIENT_CLOSED_REQUEST: u16 = 499;
 
 /// Logged for files and for unknown paths.
 const UNMATCHED_ROUTE: &str = "/{file}";
-
-/// Returns the name to log for a method. A client can invent methods, so unknown ones are not logged verbatim.
-fn method_name(method: &Method) -> &'static str {
-    match *method {
-        Method::GET => "GET",
-        Method::HEAD => "HEAD",
-        Method::POST => "POST",
-        Method::PUT => "PUT",
-        Method::PATCH => "PATCH",
-        Method::DELETE => "DELETE",
-        Method::OPTIONS => "OPTIONS",
-        _ => OTHER_METHOD,
-    }
-}
-
-const OTHER_METHOD: &str = "other";

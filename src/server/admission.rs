@@ -1,4 +1,4 @@
-//! Who may attempt something: the cross-site check, and the rate limit.
+//! Who may attempt something: the cross-site check, the rate limit, and where a visitor comes from.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -6,13 +6,17 @@ use axum::{
     extract::ConnectInfo,
     http::{header, request::Parts},
 };
+use tokio_util::sync::CancellationToken;
+use url::{Url, form_urlencoded};
 
 use super::{
     ClientKey, RequestError, TrustedProxies,
+    client::FORWARDED_FOR,
+    people::Visitor,
     rate_limit::{LimitedAction, RateLimits},
     warning_throttle::WarningThrottle,
 };
-use crate::config::Config;
+use crate::{config::Config, waitlist::Source};
 
 /// Decides whether a request may change something.
 pub(super) struct Admission {
@@ -21,16 +25,19 @@ pub(super) struct Admission {
     /// The origin of the site, such as `https://steward.example`.
     origin: String,
     untrusted_proxy_warning: WarningThrottle,
+    /// Limits the time in which a request arrives.
+    pub(super) shutdown: CancellationToken,
 }
 
 impl Admission {
     /// Takes the origin of the site, and the rest from the configuration.
-    pub(super) fn new(config: &Config, origin: &str) -> Self {
+    pub(super) fn new(config: &Config, origin: &str, shutdown: CancellationToken) -> Self {
         Self {
-            proxies: TrustedProxies::from_config(config),
+            proxies: TrustedProxies(config.trusted_proxies.clone()),
             rate_limits: RateLimits::per_minute(config.signups_per_minute),
             origin: origin.to_owned(),
             untrusted_proxy_warning: WarningThrottle::default(),
+            shutdown,
         }
     }
 
@@ -39,7 +46,7 @@ impl Admission {
         self.proxies.contains(address)
     }
 
-    /// Checks whether a client may attempt something, and returns it. Runs before the body is read.
+    /// Checks whether a visitor of the site may attempt something. Runs before the body is read.
     ///
     /// # Errors
     /// [`RequestError::CrossSite`] and [`RequestError::RateLimited`].
@@ -47,11 +54,14 @@ impl Admission {
         &self,
         action: LimitedAction,
         request: &Parts,
-    ) -> Result<ClientKey, RequestError> {
+    ) -> Result<Visitor, RequestError> {
         if self.is_cross_site(request) {
             return Err(RequestError::CrossSite);
         }
-        self.limit(action, request)
+        Ok(Visitor {
+            client: self.limit(action, request)?,
+            source: self.source(request),
+        })
     }
 
     /// Checks whether a client has attempted something too often, and returns the client.
@@ -67,9 +77,8 @@ impl Admission {
             .extensions
             .get::<ConnectInfo<SocketAddr>>()
             .ok_or_else(|| RequestError::Internal("a request has no peer address".into()))?;
-        let has_header = |name: &str| request.headers.contains_key(name);
         if !self.is_trusted_proxy(peer.ip())
-            && (has_header("x-forwarded-for") || has_header("forwarded"))
+            && request.headers.contains_key(FORWARDED_FOR)
             && self.untrusted_proxy_warning.try_acquire()
         {
             tracing::warn!(
@@ -103,9 +112,29 @@ impl Admission {
             .is_some_and(|origin| !self.is_own_origin(request, origin.as_bytes()))
     }
 
+    /// Returns the source in the URL of the page that sent a request, such as `/?ref=hn` (spec §10). Browsers report that URL
+    /// in `Referer`. The URL of another site does not count.
+    fn source(&self, request: &Parts) -> Option<Source> {
+        let referer = request.headers.get(header::REFERER)?.to_str().ok()?;
+        let page = Url::parse(referer).ok()?;
+        let origin = page.origin().ascii_serialization();
+        if !self.is_own_origin(request, origin.as_bytes()) {
+            return None;
+        }
+        let query = page.query()?.as_bytes();
+        // An earlier name takes precedence.
+        ["utm_source", "ref", "source"]
+            .into_iter()
+            .find_map(|name| {
+                form_urlencoded::parse(query)
+                    .filter(|(key, _)| key == name)
+                    .find_map(|(_, value)| value.parse::<Source>().ok())
+            })
+    }
+
     /// Returns whether an origin, such as `https://steward.example`, is that of this site: of the host that the request
     /// names, or of `--origin`.
-    pub(super) fn is_own_origin(&self, request: &Parts, origin: &[u8]) -> bool {
+    fn is_own_origin(&self, request: &Parts, origin: &[u8]) -> bool {
         let host = match request.uri.authority() {
             Some(authority) => authority.as_str().as_bytes(),
             None => request

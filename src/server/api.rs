@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use axum::{
     Json,
-    extract::{FromRef, Request, State},
+    extract::{Request, State},
     http::StatusCode,
     response::{IntoResponse, Response},
+    routing::{self, MethodRouter},
 };
 use leptos::{
     prelude::{Owner, provide_context},
@@ -24,103 +25,54 @@ use super::{
     admission::Admission,
     body,
     error::with_no_store,
-    functions::{Confirm, Count, Join},
+    functions::Count,
     people::{People, Visitor},
     preconditions::Preconditions,
     rate_limit::LimitedAction,
-    shutdown::Shutdown,
-    source_parameter::SourceParameter,
 };
 
-/// What a call of the API needs.
-#[derive(Clone)]
-pub(super) struct Api {
-    people: Arc<People>,
-    admission: Arc<Admission>,
-    shutdown: Arc<Shutdown>,
-}
-
-impl FromRef<AppState> for Api {
-    fn from_ref(state: &AppState) -> Self {
-        Self {
-            people: FromRef::from_ref(state),
-            admission: FromRef::from_ref(state),
-            shutdown: FromRef::from_ref(state),
-        }
-    }
-}
-
-/// `POST /api/waitlist`
-pub(super) async fn join(
-    State(api): State<Api>,
-    request: Request,
-) -> Result<Response, RequestError> {
-    let (visitor, function) = api.read::<Join>(LimitedAction::SignUp, request).await?;
-    api.run(StatusCode::CREATED, function, Some(visitor)).await
-}
-
-/// `POST /api/waitlist/confirm`
-pub(super) async fn confirm(
-    State(api): State<Api>,
-    request: Request,
-) -> Result<Response, RequestError> {
-    let (visitor, function) = api.read::<Confirm>(LimitedAction::Code, request).await?;
-    api.run(StatusCode::OK, function, Some(visitor)).await
+/// Returns the handler of a server function with arguments, whose success has this status.
+pub(super) fn post<F>(action: LimitedAction, success: StatusCode) -> MethodRouter<AppState>
+where
+    F: ServerFn<Output: Serialize, Error = RequestError> + DeserializeOwned,
+{
+    let handler = async move |State(people): State<Arc<People>>,
+                              State(admission): State<Arc<Admission>>,
+                              request: Request| {
+        let (parts, body) = request.into_parts();
+        let visitor = admission.admit(action, &parts)?;
+        let preconditions = Preconditions::of(&parts.headers);
+        let request = Request::from_parts(parts, body);
+        let Json(function) = body::read::<Json<F>>(&admission.shutdown, request).await?;
+        preconditions.check(None)?;
+        run(people, success, function, Some(visitor)).await
+    };
+    routing::post(handler)
 }
 
 /// `GET /api/waitlist/count`
-pub(super) async fn count(State(api): State<Api>) -> Result<Response, RequestError> {
-    api.run(StatusCode::OK, Count {}, None).await
+pub(super) async fn count(State(people): State<Arc<People>>) -> Result<Response, RequestError> {
+    run(people, StatusCode::OK, Count {}, None).await
 }
 
-impl Api {
-    /// Checks whether a client may attempt something, and reads the arguments of the server function.
-    async fn read<F: DeserializeOwned>(
-        &self,
-        action: LimitedAction,
-        request: Request,
-    ) -> Result<(Visitor, F), RequestError> {
-        let (parts, body) = request.into_parts();
-        let client = self.admission.admit(action, &parts)?;
-        if !body::is_json(&parts.headers) {
-            return Err(RequestError::NotJson);
+/// Runs a server function, and responds with this status and its result.
+async fn run<F>(
+    people: Arc<People>,
+    success: StatusCode,
+    function: F,
+    visitor: Option<Visitor>,
+) -> Result<Response, RequestError>
+where
+    F: ServerFn<Output: Serialize, Error = RequestError>,
+{
+    let owner = Owner::new();
+    let run = owner.with(|| {
+        provide_context(people);
+        if let Some(visitor) = visitor {
+            provide_context(visitor);
         }
-        Preconditions::of(&parts.headers).check(None)?;
-        let source = SourceParameter::from_referer(&self.admission, &parts);
-        let source = source.map(|it| it.source().clone());
-        let function = body::read_json(&self.shutdown, body).await?;
-        Ok((Visitor { client, source }, function))
-    }
-
-    /// Runs a server function, and responds with this status and its result.
-    async fn run<F>(
-        self,
-        status: StatusCode,
-        function: F,
-        visitor: Option<Visitor>,
-    ) -> Result<Response, RequestError>
-    where
-        F: ServerFn<Output: Serialize, Error = RequestError>,
-    {
-        let owner = Owner::new();
-        let run = owner.with(|| {
-            provide_context(self.people);
-            if let Some(visitor) = visitor {
-                provide_context(visitor);
-            }
-            ScopedFuture::new(function.run_body())
-        });
-        let response = (status, Json(run.await?)).into_response();
-        Ok(with_no_store(response, None))
-    }
-}
-
-/// Handles unknown paths under `/api`.
-pub(super) async fn not_found() -> RequestError {
-    RequestError::NotFound
-}
-
-/// Handles a wrong method on a known path. axum adds the `Allow` header.
-pub(super) async fn method_not_allowed() -> RequestError {
-    RequestError::MethodNotAllowed
+        ScopedFuture::new(function.run_body())
+    });
+    let response = (success, Json(run.await?)).into_response();
+    Ok(with_no_store(response, None))
 }

@@ -1,8 +1,9 @@
-//! The static files: `build.rs` compiles them into the program, and they are served from memory.
+//! The static files, served from memory: `build.rs` compiles most of them into the program, and the files for crawlers are
+//! generated at start.
 
 use std::{collections::HashMap, sync::Arc};
 
-use axum::{body::Bytes, http::HeaderValue};
+use axum::body::Bytes;
 
 use super::resource::{Compression, EncodedBody, IMMUTABLE, REVALIDATE, Resource, content_hash};
 use crate::page::{Files, Site, metadata};
@@ -50,14 +51,15 @@ impl Assets {
             insert(path, body, &mut by_path, &mut files);
         }
         files.font_paths.sort();
-        let manifest =
-            EncodedBody::compress(metadata::manifest(site, &files), Compression::Balanced);
-        insert(
-            metadata::MANIFEST_PATH.into(),
-            manifest,
-            &mut by_path,
-            &mut files,
-        );
+        for (path, text) in [
+            (metadata::MANIFEST_PATH, metadata::manifest(site, &files)),
+            ("/robots.txt", metadata::robots(site)),
+            ("/sitemap.xml", metadata::sitemap(site)),
+            ("/llms.txt", metadata::llms(site)),
+        ] {
+            let body = EncodedBody::compress(text, Compression::Balanced);
+            insert(path.into(), body, &mut by_path, &mut files);
+        }
         Ok(Self {
             by_path,
             files: Arc::new(files),
@@ -112,25 +114,10 @@ fn with_content_hash(path: &str, content: &[u8]) -> String {
     format!("{name}.{}.{extension}", &hash[..8])
 }
 
-/// Returns the media type by the file name's extension.
-fn content_type(path: &str) -> HeaderValue {
-    let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
-    HeaderValue::from_static(match extension {
-        "css" => "text/css; charset=utf-8",
-        "html" => "text/html; charset=utf-8",
-        "ico" => "image/x-icon",
-        "jpg" => "image/jpeg",
-        "js" => "text/javascript; charset=utf-8",
-        "json" => "application/json",
-        "pdf" => "application/pdf",
-        "png" => "image/png",
-        "svg" => "image/svg+xml; charset=utf-8",
-        "txt" => "text/plain; charset=utf-8",
-        "wasm" => "application/wasm",
-        "webmanifest" => "application/manifest+json",
-        "webp" => "image/webp",
-        "woff2" => "font/woff2",
-        "xml" => "text/xml; charset=utf-8",
-        _ => "application/octet-stream",
-    })
+/// Returns the media type by the file name's extension. Every text is UTF-8.
+fn content_type(path: &str) -> String {
+    let media_type = mime_guess::from_path(path).first_or_octet_stream();
+    let is_text = media_type.type_() == "text" || media_type.suffix().is_some_and(|it| it == "xml");
+    let charset = if is_text { "; charset=utf-8" } else { "" };
+    format!("{media_type}{charset}")
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::{
     Json,
-    http::{HeaderValue, StatusCode, header},
+    http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use leptos::{
@@ -13,66 +13,88 @@ use leptos::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::limits::{
-    BODY_MAX_BYTES, HEADER_FIELDS_MAX, HEADERS_MAX_BYTES, RETRY_AFTER_SECONDS, URL_MAX_BYTES,
+use super::{
+    limits::{BODY_MAX_BYTES, RETRY_AFTER_SECONDS},
+    resource::Resource,
 };
 use crate::{
-    copy,
+    copy::islands,
     waitlist::{InvalidEmail, StoreError},
     wire::ErrorBody,
 };
 
-/// Why a request failed.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+/// Why a request failed. The text of an error is the message for a client of the API: the fault and the remedy, without
+/// internal details. A visitor on the page reads a text of `islands/*/copy.json` instead.
+#[derive(Clone, Debug, Deserialize, Serialize, thiserror::Error)]
 #[serde(from = "ErrorBody", into = "ErrorBody")]
 pub enum RequestError {
     /// 400: the body is not the expected JSON or form; the reason.
+    #[error("Send JSON such as {EXAMPLE_BODY}: {0}.")]
     MalformedBody(String),
     /// 400: the request does not name exactly one valid host.
+    #[error("Send exactly one valid Host header.")]
     InvalidHost,
     /// 400: the address is invalid.
+    #[error("Please enter a valid email address: {0}.")]
     InvalidEmail(InvalidEmail),
     /// 400: the text does not contain one code.
+    #[error("{}.", islands::MALFORMED_CODE)]
     MalformedCode,
     /// 400: the code is wrong, or nobody was asked to confirm this address.
+    #[error("The code is wrong or not valid any more. Open the link in the message instead.")]
     WrongCode,
     /// 403: a page of another site sent the request.
+    #[error("Sign up on this site's own page, or send no Origin header.")]
     CrossSite,
     /// 404: unknown path.
+    #[error("Nothing was found at this path.")]
     NotFound,
     /// 405: known path, but not with this method.
+    #[error("Use one of the methods in the Allow header.")]
     MethodNotAllowed,
     /// 408: the request did not arrive in time.
+    #[error("The request took too long to arrive. Send it again.")]
     Timeout,
     /// 409: the address is already on the list.
+    #[error("Email already on waitlist.")]
     AlreadyListed,
     /// 412: a precondition such as `If-None-Match: *` does not hold.
+    #[error("Send no If-Match or If-None-Match header.")]
     PreconditionFailed,
     /// 413: the body is larger than [`BODY_MAX_BYTES`].
+    #[error("Send at most {BODY_MAX_BYTES} bytes.")]
     BodyTooLarge,
-    /// 414: the path and query are longer than [`URL_MAX_BYTES`].
-    UrlTooLong,
     /// 415: the content type is not JSON.
+    #[error("Send {EXAMPLE_BODY} with Content-Type: application/json.")]
     NotJson,
-    /// 431: the headers are larger than [`HEADERS_MAX_BYTES`], or more than [`HEADER_FIELDS_MAX`].
-    HeadersTooLarge,
     /// 423: there were too many wrong codes for this address.
+    #[error("{}", islands::LOCKED_CODE)]
     CodeLocked,
     /// 429: the client has tried too often; how long it must wait.
+    #[error("Too many tries. Try again in {}.", seconds(*.0))]
     RateLimited(Duration),
     /// 503: the store failed.
-    Unavailable(StoreError),
+    #[error("The waitlist can't be reached. Try again in a moment.")]
+    Unavailable(#[from] StoreError),
     /// 503: the connection got no place, or was too slow while others waited for its place.
+    #[error("Too many connections are open. Try again in a moment.")]
     Overloaded,
     /// 501: no resource has this method.
+    #[error("Use GET, HEAD or POST.")]
     UnknownMethod,
     /// 505: HTTP/2 from a client that is not a trusted proxy.
+    #[error("Use HTTP/1.1. HTTP/2 is only for the proxies in --trusted-proxies.")]
     Http2NotAllowed,
     /// 500: a fault of the server; the details for the log.
+    #[error("{FAULT}")]
     Internal(String),
     /// 500: a handler panicked. The panic hook has logged it.
+    #[error("{FAULT}")]
     Panicked,
 }
+
+const EXAMPLE_BODY: &str = r#"{"email": "you@company.com"}"#;
+const FAULT: &str = "Something went wrong on our side.";
 
 impl RequestError {
     /// Returns the status of the response.
@@ -90,10 +112,8 @@ impl RequestError {
             Self::AlreadyListed => StatusCode::CONFLICT,
             Self::PreconditionFailed => StatusCode::PRECONDITION_FAILED,
             Self::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-            Self::UrlTooLong => StatusCode::URI_TOO_LONG,
             Self::NotJson => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::CodeLocked => StatusCode::LOCKED,
-            Self::HeadersTooLarge => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             Self::RateLimited(_) => StatusCode::TOO_MANY_REQUESTS,
             Self::Unavailable(_) | Self::Overloaded => StatusCode::SERVICE_UNAVAILABLE,
             Self::UnknownMethod => StatusCode::NOT_IMPLEMENTED,
@@ -102,52 +122,8 @@ impl RequestError {
         }
     }
 
-    /// Returns the message for a client of the API: the fault and the remedy, without internal details. A visitor on
-    /// the page reads a text of `islands/*/copy.json` instead.
-    fn public_message(&self) -> String {
-        match self {
-            Self::MalformedBody(reason) => format!("Send JSON such as {EXAMPLE_BODY}: {reason}."),
-            Self::InvalidHost => "Send exactly one valid Host header.".into(),
-            Self::InvalidEmail(reason) => format!("Please enter a valid email address: {reason}."),
-            Self::MalformedCode => format!("{}.", copy::islands::MALFORMED_CODE),
-            Self::WrongCode => {
-                "The code is wrong or not valid any more. Open the link in the message instead."
-                    .into()
-            }
-            Self::CodeLocked => copy::islands::LOCKED_CODE.into(),
-            Self::CrossSite => "Sign up on this site's own page, or send no Origin header.".into(),
-            Self::NotFound => "Nothing was found at this path.".into(),
-            Self::MethodNotAllowed => "Use one of the methods in the Allow header.".into(),
-            Self::Timeout => "The request took too long to arrive. Send it again.".into(),
-            Self::AlreadyListed => "Email already on waitlist.".into(),
-            Self::PreconditionFailed => "Send no If-Match or If-None-Match header.".into(),
-            Self::BodyTooLarge => format!("Send at most {BODY_MAX_BYTES} bytes."),
-            Self::UrlTooLong => {
-                format!("Use a URL of at most {URL_MAX_BYTES} bytes.")
-            }
-            Self::HeadersTooLarge => {
-                format!(
-                    "Send at most {HEADER_FIELDS_MAX} headers with at most {HEADERS_MAX_BYTES} bytes."
-                )
-            }
-            Self::RateLimited(wait) => {
-                let seconds = whole_seconds(*wait);
-                let unit = if seconds == 1 { "second" } else { "seconds" };
-                format!("Too many tries. Try again in {seconds} {unit}.")
-            }
-            Self::NotJson => format!("Send {EXAMPLE_BODY} with Content-Type: application/json."),
-            Self::Unavailable(_) => "The waitlist can't be reached. Try again in a moment.".into(),
-            Self::Overloaded => "Too many connections are open. Try again in a moment.".into(),
-            Self::UnknownMethod => "Use GET, HEAD or POST.".into(),
-            Self::Http2NotAllowed => {
-                "Use HTTP/1.1. HTTP/2 is only for the proxies in --trusted-proxies.".into()
-            }
-            Self::Internal(_) | Self::Panicked => "Something went wrong on our side.".into(),
-        }
-    }
-
     /// Returns the value of `Retry-After`, in seconds.
-    pub(super) fn retry_after(&self) -> Option<u64> {
+    fn retry_after(&self) -> Option<u64> {
         match self {
             Self::RateLimited(wait) => Some(whole_seconds(*wait)),
             Self::Unavailable(_) | Self::Overloaded => Some(RETRY_AFTER_SECONDS),
@@ -156,32 +132,37 @@ impl RequestError {
     }
 
     /// Logs the details that only the owner may see.
-    pub(super) fn log(&self) {
+    fn log(&self) {
         match self {
             Self::Unavailable(detail) => tracing::error!("the store failed: {detail}"),
             Self::Internal(detail) => tracing::error!("{detail}"),
             _ => {}
         }
     }
-}
 
-const EXAMPLE_BODY: &str = r#"{"email": "you@company.com"}"#;
+    /// Responds with a page for a visitor without JavaScript, instead of JSON.
+    pub(super) fn respond_with_page(&self, page: &Resource, request: &HeaderMap) -> Response {
+        self.log();
+        with_no_store(page.respond(self.status(), request), self.retry_after())
+    }
+}
 
 /// Rounds up, so that a client that waits this long is not rejected again.
 fn whole_seconds(wait: Duration) -> u64 {
     wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
 }
 
-impl From<StoreError> for RequestError {
-    fn from(error: StoreError) -> Self {
-        Self::Unavailable(error)
+fn seconds(wait: Duration) -> String {
+    match whole_seconds(wait) {
+        1 => "1 second".into(),
+        seconds => format!("{seconds} seconds"),
     }
 }
 
 impl From<RequestError> for ErrorBody {
     fn from(error: RequestError) -> Self {
         Self {
-            error: error.public_message(),
+            error: error.to_string(),
         }
     }
 }

@@ -10,7 +10,6 @@ use leptos::{
 
 use super::{
     RequestError,
-    code_form::confirm_by_code,
     people::{People, SignUp, Visitor},
 };
 use crate::wire::{ConfirmedBody, CountBody, SignUpBody};
@@ -46,7 +45,7 @@ pub(crate) async fn join(
 /// `POST /api/waitlist/confirm`: confirms an address by the code that was sent to it.
 ///
 /// # Errors
-/// The errors of [`confirm_by_code`].
+/// The errors of [`People::confirm_by_code`].
 #[server(prefix = "/api", endpoint = "waitlist/confirm", input = Json, output = Json)]
 pub(crate) async fn confirm(
     /// The address, as typed.
@@ -55,6 +54,6 @@ pub(crate) async fn confirm(
     code: String,
 ) -> Result<ConfirmedBody, RequestError> {
     let people = expect_context::<Arc<People>>();
-    confirm_by_code(&people, &email, &code).await?;
+    people.confirm_by_code(&email, &code).await?;
     Ok(ConfirmedBody { confirmed: true })
 }

@@ -1,13 +1,16 @@
 //! The endpoints for load balancers and service managers.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use axum::{
     extract::State,
     http::{StatusCode, header},
     response::IntoResponse,
 };
-use tokio::{sync::watch, time::timeout};
+use tokio::{
+    sync::Mutex,
+    time::{Instant, timeout},
+};
 
 use super::limits::READINESS_TIMEOUT;
 use crate::waitlist::Waitlist;
@@ -35,11 +38,9 @@ pub(super) async fn readyz(State(readiness): State<Arc<ReadinessCheck>>) -> impl
 /// during a check share its result. Otherwise anyone could delay the checks of a load balancer.
 pub(super) struct ReadinessCheck {
     list: Arc<dyn Waitlist>,
-    last: Mutex<Option<PendingCheck>>,
+    /// When the last check ended, and its result. Locked during a check.
+    last: Mutex<Option<(Instant, bool)>>,
 }
-
-/// Holds `None` until the check is complete.
-type PendingCheck = watch::Receiver<Option<bool>>;
 
 impl ReadinessCheck {
     pub(super) fn new(list: Arc<dyn Waitlist>) -> Self {
@@ -51,31 +52,18 @@ impl ReadinessCheck {
 
     /// Returns whether the store is ready, within [`READINESS_TIMEOUT`].
     async fn check(&self) -> bool {
-        let mut check = {
-            let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-            let pending = last.take().filter(is_pending);
-            last.insert(pending.unwrap_or_else(|| start_check(Arc::clone(&self.list))))
-                .clone()
-        };
-        let result = check.wait_for(Option::is_some).await;
-        // The result is missing if the store panicked.
-        result.is_ok_and(|is_ready| *is_ready == Some(true))
+        let asked_at = Instant::now();
+        let mut last = self.last.lock().await;
+        if let Some((ended_at, is_ready)) = *last
+            && ended_at > asked_at
+        {
+            return is_ready;
+        }
+        let ready = timeout(READINESS_TIMEOUT, self.list.ready()).await;
+        let is_ready = matches!(ready, Ok(Ok(())));
+        *last = Some((Instant::now(), is_ready));
+        is_ready
     }
-}
-
-/// Starts a check in a separate task, which continues if the client disconnects.
-fn start_check(list: Arc<dyn Waitlist>) -> PendingCheck {
-    let (result, check) = watch::channel(None);
-    tokio::spawn(async move {
-        let ready = timeout(READINESS_TIMEOUT, list.ready()).await;
-        result.send_replace(Some(matches!(ready, Ok(Ok(())))));
-    });
-    check
-}
-
-/// Returns whether the check is still running.
-fn is_pending(check: &PendingCheck) -> bool {
-    check.borrow().is_none() && check.has_changed().is_ok()
 }
 
 /// Returns a response with the name of the status as its body.

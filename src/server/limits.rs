@@ -8,25 +8,9 @@ pub(super) const BODY_MAX_BYTES: usize = 4096;
 /// Timeout for the body of a sign-up to arrive.
 pub(super) const BODY_READ_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Maximum path and query, in bytes. The site's own are below 100; campaign links are longer.
-pub(super) const URL_MAX_BYTES: usize = 2048;
-
-/// Maximum headers of a request, in bytes. nginx accepts 8 KiB per line and 32 KiB in total.
-pub(super) const HEADERS_MAX_BYTES: usize = 16 * 1024;
-
-/// Maximum number of header fields in a request: hyper's default for HTTP/1. Each field takes more memory than
-/// its bytes.
-pub(super) const HEADER_FIELDS_MAX: usize = 100;
-
-/// Maximum headers in HTTP/2, in bytes: as in HTTP/1, plus the 32 bytes that HTTP/2 counts for each field
-/// (RFC 9113, 6.5.2). h2 itself rejects larger ones.
-pub(super) const HTTP2_HEADERS_MAX_BYTES: u32 = (HEADERS_MAX_BYTES + 32 * HEADER_FIELDS_MAX) as u32;
-
-/// Maximum number of items read from a list header such as `Accept-Encoding`. Browsers send five.
-pub(super) const LIST_ITEMS_MAX: usize = 32;
-
-/// The same limit, including empty items, which are ignored (RFC 9110, 5.6.1).
-pub(super) const LIST_COMMAS_MAX: usize = 256;
+/// Maximum size of the head of a request, in bytes. nginx accepts 8 KiB per line and 32 KiB in total. HTTP/2 counts 32 bytes more
+/// for each field (RFC 9113, 6.5.2).
+pub(super) const HEAD_MAX_BYTES: u32 = 16 * 1024;
 
 /// The timeouts of a connection.
 #[derive(Clone, Copy, Debug)]
@@ -51,9 +35,6 @@ pub(super) const PROXY_TIMEOUTS: Timeouts = Timeouts {
     header_read: Duration::from_secs(15 * 60),
     idle: Duration::from_secs(15 * 60),
 };
-
-/// How long the open requests of a connection may take once it is being closed.
-pub(super) const GRACEFUL_CLOSE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How long a request may still take to arrive once the server shuts down. A client that stalls must not delay a
 /// restart by the whole `--shutdown-grace`, which is for requests that wait for the store.

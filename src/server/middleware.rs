@@ -4,6 +4,7 @@ use std::{panic::AssertUnwindSafe, sync::Arc};
 
 use axum::{
     extract::{Request, State},
+    http::Method,
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -20,8 +21,9 @@ pub(super) async fn handle(
     request: Request,
     next: Next,
 ) -> Response {
-    let entry = AccessLogEntry::for_request(&request);
-    let preconditions = Preconditions::of_safe(&request);
+    let entry = AccessLogEntry::new(Some(&request));
+    let is_safe = matches!(*request.method(), Method::GET | Method::HEAD);
+    let preconditions = is_safe.then(|| Preconditions::of(request.headers()));
     let response = match request_checks::check(&request) {
         Err(error) => error.into_response(),
         Ok(()) => {
@@ -38,10 +40,9 @@ pub(super) async fn handle(
     finalize(&response_headers, entry, response)
 }
 
-/// Returns the error response for a connection that never sent a complete request.
-pub(super) fn error_response(response_headers: &ResponseHeaders, error: RequestError) -> Response {
-    let entry = AccessLogEntry::without_request();
-    finalize(response_headers, entry, error.into_response())
+/// Completes the error response to a connection that never sent a complete request.
+pub(super) fn finalize_error(response_headers: &ResponseHeaders, response: Response) -> Response {
+    finalize(response_headers, AccessLogEntry::new(None), response)
 }
 
 /// Completes a response, and notes it in the log.

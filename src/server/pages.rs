@@ -1,113 +1,127 @@
-//! The pages and the files of the site: their handlers, and what they share.
+//! The pages and the files of the site: rendered and compressed in memory, and their handlers.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use axum::{
     extract::{Request, State},
-    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
-    response::{IntoResponse, Redirect, Response},
-    routing::{self, MethodRouter},
+    http::{HeaderMap, HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
 };
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::{
-    AppState, RequestError,
-    admission::Admission,
-    error::with_no_store,
+    RequestError,
     limits::{PAGE_MIN_INTERVAL, PAGE_QUIET_PERIOD},
-    page_cache::{CachedLanding, JOINED_PARAMETER, PageCache, joined_form, render_with_form},
-    resource::{Compression, EncodedBody, HTML_CONTENT_TYPE, NO_STORE, Resource},
-    site_files::SiteFiles,
-    source_parameter::SourceParameter,
-    text_files::TextFiles,
+    resource::{Compression, NO_STORE, REVALIDATE, Resource},
+    site_files::{SiteFiles, WATCHED_BUILD},
 };
 use crate::{
     config::Config,
-    page::{LinkPage, Page, Recipient, document},
+    copy::islands,
+    page::{LinkPage, Page, Recipient, document, empty_form},
     waitlist::Waitlist,
+    wire::{FormOutcome, FormState},
 };
 
-/// The parameter of the link that leads from the form for a code back to the one for an address. Without it, the link would
-/// be an anchor of the page that asks for the code.
-const EMAIL_PARAMETER: &str = "email";
+/// The parameter of the page that a successful sign-up without JavaScript redirects to.
+pub(super) const JOINED_PARAMETER: &str = "joined";
 
 /// The pages and the files of the site, rendered or ready to be.
 pub(super) struct Pages {
     pub(super) files: SiteFiles,
-    pub(super) cache: PageCache,
-    texts: TextFiles,
-    /// The pages of links that are the same for everybody, rendered at the first request. A flood of links must not render
-    /// them.
-    links: Mutex<HashMap<LinkPage, Resource>>,
+    landing: RwLock<Arc<CachedLanding>>,
+    not_found: Resource,
     /// The list, for the count.
     list: Arc<dyn Waitlist>,
     /// Whether people confirm their address.
     pub(super) confirms: bool,
 }
 
+/// The landing page with one count.
+#[derive(Debug)]
+pub(super) struct CachedLanding {
+    count: u64,
+    plain: Resource,
+    /// Reports a successful sign-up.
+    joined: Resource,
+    /// Reports that a sign-up was rejected before it was read. So a flood of sign-ups costs no rendering.
+    pub(super) failed: Resource,
+    /// The same for a code.
+    pub(super) code_failed: Resource,
+}
+
 impl Pages {
     /// Renders the pages.
     pub(super) fn new(config: &Config, list: Arc<dyn Waitlist>, confirms: bool) -> Self {
         let files = SiteFiles::new(config);
+        let page = files.page(list.count(), confirms);
+        // Not the best one: the server does not accept requests until this is done.
+        let compression = Compression::Balanced;
+        let not_found = document::not_found_page(page.clone());
         Self {
-            cache: PageCache::new(files.page(list.count(), confirms)),
-            texts: TextFiles::new(files.site()),
-            links: Mutex::default(),
+            landing: RwLock::new(Arc::new(CachedLanding::new(page, compression))),
+            not_found: Resource::page(not_found, NO_STORE, compression),
             files,
             list,
             confirms,
         }
     }
 
+    /// Returns the landing page with the latest count for which it was rendered.
+    pub(super) fn landing(&self) -> Arc<CachedLanding> {
+        Arc::clone(&self.landing.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Returns the `ETag` of the landing page in the encoding that a client accepts.
+    pub(super) fn landing_etag(&self, request: &HeaderMap) -> Option<HeaderValue> {
+        self.landing().plain.etag(request).cloned()
+    }
+
     /// Returns the contents of the landing page as of now.
-    pub(super) fn current(&self) -> Page {
+    fn current(&self) -> Page {
         self.files.page(self.list.count(), self.confirms)
     }
 
-    /// Responds with a page of a link. Without a recipient it is the same for everybody.
-    pub(super) fn link_page(
-        &self,
-        page: LinkPage,
-        recipient: Option<Recipient>,
-        status: StatusCode,
-        request: &HeaderMap,
-    ) -> Response {
-        if recipient.is_some() {
-            let page = self.render_link(page, recipient, Compression::Fast);
-            return with_private_headers(page.respond(status, request));
-        }
-        let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
-        let resource = links
-            .entry(page)
-            .or_insert_with(|| self.render_link(page, None, Compression::Balanced));
-        with_private_headers(resource.respond(status, request))
+    /// Renders the landing page with the result of a form that was sent without JavaScript.
+    pub(super) fn with_form(&self, form: FormState) -> Resource {
+        render_with_form(self.current(), form)
     }
 
-    fn render_link(
-        &self,
-        page: LinkPage,
-        recipient: Option<Recipient>,
-        compression: Compression,
-    ) -> Resource {
+    /// Renders the page of a link. A question has a recipient.
+    pub(super) fn link_page(&self, page: LinkPage, recipient: Option<Recipient>) -> Resource {
         let html = document::link_page(self.current(), page, recipient);
-        let body = EncodedBody::compress(html, compression);
-        Resource::new(&HTML_CONTENT_TYPE, NO_STORE, body)
+        Resource::page(html, NO_STORE, Compression::Fast)
     }
 }
 
-/// Adds the headers of a page whose URL names a person.
-fn with_private_headers(mut response: Response) -> Response {
-    let headers = response.headers_mut();
-    headers.insert(
-        header::REFERRER_POLICY,
-        HeaderValue::from_static("no-referrer"),
-    );
-    let name = HeaderName::from_static("x-robots-tag");
-    headers.insert(name, HeaderValue::from_static("noindex"));
-    response
+impl CachedLanding {
+    /// Renders and compresses the page.
+    fn new(page: Page, compression: Compression) -> Self {
+        let with_result =
+            |outcome, message| render_with_form(page.clone(), result_form(outcome, message));
+        Self {
+            count: page.count,
+            joined: with_result(FormOutcome::Joined, islands::JOINED),
+            failed: with_result(FormOutcome::Failed, islands::FAILED),
+            code_failed: with_result(FormOutcome::Failed, islands::CODE_FAILED),
+            plain: Resource::page(document::landing_page(page), REVALIDATE, compression),
+        }
+    }
+}
+
+/// Returns the form after a sign-up whose fields are not shown again.
+fn result_form(outcome: FormOutcome, message: &str) -> FormState {
+    FormState {
+        outcome,
+        message: message.into(),
+        ..empty_form()
+    }
+}
+
+fn render_with_form(page: Page, form: FormState) -> Resource {
+    let form = Some(form);
+    let html = document::landing_page(Page { form, ..page });
+    Resource::page(html, NO_STORE, Compression::Fast)
 }
 
 /// Rebuilds the landing page whenever the count changes, for as long as the server runs.
@@ -123,7 +137,7 @@ pub(super) async fn keep_fresh(pages: Arc<Pages>) {
     loop {
         compression = tokio::select! {
             changed = changes.changed() => match changed {
-                Ok(()) if pages.list.count() == pages.cache.landing().count => continue,
+                Ok(()) if pages.list.count() == pages.landing().count => continue,
                 Ok(()) => Compression::Balanced,
                 Err(_) => return,
             },
@@ -134,7 +148,11 @@ pub(super) async fn keep_fresh(pages: Arc<Pages>) {
         let page = pages.current();
         match tokio::task::spawn_blocking(move || CachedLanding::new(page, compression)).await {
             Ok(rebuilt) => {
-                pages.cache.replace_landing(rebuilt);
+                let mut current = pages
+                    .landing
+                    .write()
+                    .unwrap_or_else(PoisonError::into_inner);
+                *current = Arc::new(rebuilt);
             }
             Err(error) => tracing::error!(
                 "cannot rebuild the page: {error}; the previous one is still served"
@@ -144,45 +162,28 @@ pub(super) async fn keep_fresh(pages: Arc<Pages>) {
     }
 }
 
-/// Tells the page that the browser has it in its cache, and so the fonts (`islands/head.ts`). Browsers ask for a
-/// newer page only then. A script cannot see that, and the site stores nothing in the browser to remember it.
-const REVISIT: (HeaderName, HeaderValue) = (
-    HeaderName::from_static("server-timing"),
-    HeaderValue::from_static("revisit"),
-);
-
 /// `GET /`.
-pub(super) async fn landing(
-    State(pages): State<Arc<Pages>>,
-    State(admission): State<Arc<Admission>>,
-    request: Request,
-) -> Response {
-    let landing = if pages.files.is_watching() {
-        Arc::new(CachedLanding::new(pages.current(), Compression::Fast))
-    } else {
-        pages.cache.landing()
-    };
-    let (request, _) = request.into_parts();
-    let query = request.uri.query().unwrap_or_default();
-    if query == EMAIL_PARAMETER
-        && let Some(parameter) = SourceParameter::from_referer(&admission, &request)
-    {
-        let redirect = Redirect::to(&format!("/?{parameter}"));
-        return with_no_store(redirect.into_response(), None);
+pub(super) async fn landing(State(pages): State<Arc<Pages>>, request: Request) -> Response {
+    let mut landing = pages.landing();
+    if let Some(directory) = WATCHED_BUILD {
+        pages.files.rebuild(directory);
+        landing = Arc::new(CachedLanding::new(pages.current(), Compression::Fast));
     }
-    let mut parameters = query.split('&');
-    let page = if !parameters.any(|parameter| parameter == JOINED_PARAMETER) {
+    let mut parameters = request.uri().query().unwrap_or_default().split('&');
+    let page = if !parameters.any(|it| it == JOINED_PARAMETER) {
         &landing.plain
     } else if landing.count == pages.list.count() {
         &landing.joined
     } else {
         // The count must include the visitor who has just joined.
-        &render_with_form(pages.current(), joined_form())
+        &pages.with_form(result_form(FormOutcome::Joined, islands::JOINED))
     };
-    let mut response = page.respond(StatusCode::OK, &request.headers);
-    if request.headers.contains_key(header::IF_NONE_MATCH) {
-        let (name, value) = REVISIT;
-        response.headers_mut().insert(name, value);
+    let mut response = page.respond(StatusCode::OK, request.headers());
+    // Tells the page that the browser has it in its cache, and so the fonts (`islands/head.ts`). Browsers ask for a newer page
+    // only then. A script cannot see that, and the site stores nothing in the browser to remember it.
+    if request.headers().contains_key(header::IF_NONE_MATCH) {
+        let revisit = HeaderValue::from_static("revisit");
+        response.headers_mut().insert("server-timing", revisit);
     }
     response
 }
@@ -204,18 +205,6 @@ pub(super) async fn file_or_not_found(
             RequestError::MethodNotAllowed,
         )
             .into_response(),
-        None => {
-            let page = pages.cache.not_found();
-            page.respond(StatusCode::NOT_FOUND, headers)
-        }
+        None => pages.not_found.respond(StatusCode::NOT_FOUND, headers),
     }
-}
-
-/// Returns the handler of one text file.
-pub(super) fn text_file(select: fn(&TextFiles) -> &Resource) -> MethodRouter<AppState> {
-    routing::get(
-        move |State(pages): State<Arc<Pages>>, request: Request| async move {
-            select(&pages.texts).respond(StatusCode::OK, request.headers())
-        },
-    )
 }

@@ -2,13 +2,16 @@
 
 use std::{sync::Arc, time::SystemTime};
 
+use tokio::time::timeout;
+
 use super::{
     ClientKey, RequestError,
-    confirmation::{Confirmation, ConfirmationSender, Promise},
+    confirmation::{ConfirmOutcome, Confirmation, ConfirmationSender, Promise},
+    limits::STORE_TIMEOUT,
     list_key::ListKeyCache,
-    store_deadline::within_deadline,
 };
 use crate::{
+    mail::CODE_LEN,
     waitlist::{Email, JoinOutcome, Source, StoreError, Waitlist, WaitlistEntry},
     wire::SignUpBody,
 };
@@ -95,4 +98,43 @@ impl People {
             }
         }
     }
+
+    /// Confirms an address by the code that was sent to it. A code can be guessed, so each counts towards the five tries for
+    /// an address, and towards the limit of the client.
+    ///
+    /// # Errors
+    /// [`RequestError::InvalidEmail`], [`RequestError::MalformedCode`], [`RequestError::WrongCode`],
+    /// [`RequestError::CodeLocked`], and [`RequestError::Unavailable`] if the store fails.
+    pub(super) async fn confirm_by_code(
+        &self,
+        email: &str,
+        code: &str,
+    ) -> Result<(), RequestError> {
+        let confirmation = self.confirmation.as_ref();
+        let confirmation = confirmation.ok_or(RequestError::NotFound)?;
+        let email = Email::parse(email).map_err(RequestError::InvalidEmail)?;
+        // People write `123 456` and `123-456`. The script of the page finds the code in a pasted sentence, too.
+        let code: String = code.chars().filter(char::is_ascii_digit).collect();
+        if code.len() != CODE_LEN {
+            return Err(RequestError::MalformedCode);
+        }
+        match within_deadline(confirmation.confirm_by_code(&email, &code)).await? {
+            ConfirmOutcome::Confirmed => Ok(()),
+            // Also if nobody with this address was asked: whoever types a code learns only that it does not count.
+            ConfirmOutcome::Wrong => Err(RequestError::WrongCode),
+            ConfirmOutcome::Locked => Err(RequestError::CodeLocked),
+        }
+    }
+}
+
+/// Makes all calls of the store that a request needs, within [`STORE_TIMEOUT`]. Each has a limit of its own, and several
+/// would add up to more than a proxy waits.
+///
+/// # Errors
+/// Those of the calls, and [`StoreError::TimedOut`].
+pub(super) async fn within_deadline<T, E: From<StoreError>>(
+    calls: impl Future<Output = Result<T, E>>,
+) -> Result<T, E> {
+    let result = timeout(STORE_TIMEOUT, calls).await;
+    result.unwrap_or(Err(StoreError::TimedOut.into()))
 }

@@ -6,17 +6,20 @@
 //! the limits per client too, because a provider sends those of many people; one that confirms counts like a code. A token
 //! cannot be guessed, and each request looks up one person.
 
-use std::convert::Infallible;
-
 use axum::{
-    extract::{FromRequestParts, Path, Request, State},
-    http::{HeaderMap, StatusCode, request::Parts},
+    extract::{Path, Request, State, rejection::PathRejection},
+    http::{HeaderMap, HeaderValue, Method, StatusCode, request::Parts},
     response::Response,
+    routing::{MethodRouter, get},
 };
 
 use super::{
-    RequestError, body, error::with_no_store, form::Forms, pages::Pages, people::People,
-    preconditions::Preconditions, rate_limit::LimitedAction, store_deadline::within_deadline,
+    AppState, RequestError,
+    form::Forms,
+    pages::Pages,
+    people::{People, within_deadline},
+    preconditions::Preconditions,
+    rate_limit::LimitedAction,
 };
 use crate::{
     mail::TokenPurpose,
@@ -24,56 +27,33 @@ use crate::{
     waitlist::{Email, Erasure, StoreError, Waitlist},
 };
 
+/// The page that a link leads to. A question has a recipient.
+type Outcome = Result<(LinkPage, Option<Recipient>), RequestError>;
+
 /// The token of a link. A mail program may have damaged the link so that its path is not UTF-8: that is a wrong token too.
-pub(super) struct Token(String);
+type Token = Result<Path<String>, PathRejection>;
 
-impl<S: Send + Sync> FromRequestParts<S> for Token {
-    type Rejection = Infallible;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Infallible> {
-        let token = Path::<String>::from_request_parts(parts, state).await;
-        Ok(Self(token.map(|Path(token)| token).unwrap_or_default()))
-    }
+/// Returns the handlers of the links for a purpose.
+pub(super) fn pages(purpose: TokenPurpose) -> MethodRouter<AppState> {
+    let handle = async move |State(forms): State<Forms>, token: Token, request: Request| {
+        let token = token.map(|Path(token)| token).unwrap_or_default();
+        // The body of a POST does not matter, and is not read.
+        let (parts, _) = request.into_parts();
+        let outcome = within_deadline(async {
+            match parts.method == Method::POST {
+                true => act(&forms, purpose, &token, &parts).await,
+                false => question(&forms.people, purpose, &token).await,
+            }
+        });
+        respond(&forms.pages, purpose, outcome.await, &parts.headers)
+    };
+    get(handle).post(handle)
 }
 
-/// `GET /confirm/{token}`: asks, unless there is nothing to confirm.
-pub(super) async fn ask_to_confirm(
-    State(forms): State<Forms>,
-    Token(token): Token,
-    headers: HeaderMap,
-) -> Response {
-    let question = within_deadline(question(&forms.people, TokenPurpose::Confirm, &token)).await;
-    respond(&forms.pages, question, LinkPage::ConfirmFailed, &headers)
-}
-
-/// `GET /unsubscribe/{token}`: asks, unless the person has left.
-pub(super) async fn ask_to_unsubscribe(
-    State(forms): State<Forms>,
-    Token(token): Token,
-    headers: HeaderMap,
-) -> Response {
-    let question =
-        within_deadline(question(&forms.people, TokenPurpose::Unsubscribe, &token)).await;
-    respond(
-        &forms.pages,
-        question,
-        LinkPage::UnsubscribeFailed,
-        &headers,
-    )
-}
-
-/// Returns the page that asks, with its recipient, or the one that says why there is nothing to ask.
-async fn question(
-    people: &People,
-    purpose: TokenPurpose,
-    token: &str,
-) -> Result<(LinkPage, Option<Recipient>), RequestError> {
+/// Returns the page that asks, or the one that says why there is nothing to ask.
+async fn question(people: &People, purpose: TokenPurpose, token: &str) -> Outcome {
     let Some(email) = find_person(people, purpose, token).await? else {
-        let page = match purpose {
-            TokenPurpose::Confirm => LinkPage::WrongConfirmLink,
-            TokenPurpose::Unsubscribe => LinkPage::WrongUnsubscribeLink,
-        };
-        return Ok((page, None));
+        return Ok((wrong_link(purpose), None));
     };
     let (page, way_out) = match (purpose, people.list.person(&email).await?) {
         (TokenPurpose::Confirm, None) => return Ok((LinkPage::NotListed, None)),
@@ -93,71 +73,26 @@ async fn question(
     Ok((page, Some(Recipient { address, way_out })))
 }
 
-/// `POST /confirm/{token}`: confirms.
-pub(super) async fn confirm(
-    State(forms): State<Forms>,
-    Token(token): Token,
-    request: Request,
-) -> Response {
-    let (parts, content) = request.into_parts();
-    if let Err(error) = forms.admission.limit(LimitedAction::Code, &parts) {
-        return respond_with_error(
-            &forms.pages,
-            LinkPage::ConfirmFailed,
-            &error,
-            &parts.headers,
-        );
+/// Confirms the address of a person, or takes the person off the list.
+async fn act(forms: &Forms, purpose: TokenPurpose, token: &str, request: &Parts) -> Outcome {
+    let people = &forms.people;
+    if purpose == TokenPurpose::Confirm {
+        forms.admission.limit(LimitedAction::Code, request)?;
     }
-    // It is read, so that the connection can be used again.
-    let _ = body::read(&forms.shutdown, content).await;
-    let confirmed = within_deadline(async {
-        let person = find_person(&forms.people, TokenPurpose::Confirm, &token).await?;
-        let Some((email, confirmation)) = person.zip(forms.people.confirmation.as_ref()) else {
-            return Ok((LinkPage::WrongConfirmLink, None));
-        };
-        Preconditions::of(&parts.headers).check(None)?;
-        confirmation.confirm(email).await?;
-        let question = question(&forms.people, TokenPurpose::Confirm, &token).await;
-        question.map(|(page, recipient)| match page {
-            LinkPage::AlreadyConfirmed => (LinkPage::Confirmed, recipient),
-            _ => (page, recipient),
-        })
-    });
-    let confirmed = confirmed.await;
-    respond(
-        &forms.pages,
-        confirmed,
-        LinkPage::ConfirmFailed,
-        &parts.headers,
-    )
-}
-
-/// `POST /unsubscribe/{token}`: takes the person off the list.
-pub(super) async fn unsubscribe(
-    State(forms): State<Forms>,
-    Token(token): Token,
-    request: Request,
-) -> Response {
-    let (parts, content) = request.into_parts();
-    // It is read, so that the connection can be used again. If it is too long or breaks off, the person leaves all the
-    // same.
-    let _ = body::read(&forms.shutdown, content).await;
-    let left = within_deadline(async {
-        let Some(email) = find_person(&forms.people, TokenPurpose::Unsubscribe, &token).await?
-        else {
-            return Ok((LinkPage::WrongUnsubscribeLink, None));
-        };
-        Preconditions::of(&parts.headers).check(None)?;
-        leave(&*forms.people.list, email).await?;
-        Ok((LinkPage::Unsubscribed, None))
-    });
-    let left = left.await;
-    respond(
-        &forms.pages,
-        left,
-        LinkPage::UnsubscribeFailed,
-        &parts.headers,
-    )
+    let Some(email) = find_person(people, purpose, token).await? else {
+        return Ok((wrong_link(purpose), None));
+    };
+    Preconditions::of(&request.headers).check(None)?;
+    let confirmation = people.confirmation.as_ref();
+    let Some(confirmation) = confirmation.filter(|_| purpose == TokenPurpose::Confirm) else {
+        leave(&*people.list, email).await?;
+        return Ok((LinkPage::Unsubscribed, None));
+    };
+    confirmation.confirm(email).await?;
+    Ok(match question(people, purpose, token).await? {
+        (LinkPage::AlreadyConfirmed, recipient) => (LinkPage::Confirmed, recipient),
+        other => other,
+    })
 }
 
 /// Returns the person that a link names. Nobody confirms while the site asks nobody.
@@ -169,46 +104,51 @@ async fn find_person(
     if purpose == TokenPurpose::Confirm && people.confirmation.is_none() {
         return Ok(None);
     }
-    let tokens = people.key.tokens(purpose).await?;
-    Ok(tokens.person(token))
+    Ok(people.key.tokens(purpose).await?.person(token))
+}
+
+fn wrong_link(purpose: TokenPurpose) -> LinkPage {
+    match purpose {
+        TokenPurpose::Confirm => LinkPage::WrongConfirmLink,
+        TokenPurpose::Unsubscribe => LinkPage::WrongUnsubscribeLink,
+    }
 }
 
 /// Erases a person and suppresses the address, unless that was done before.
 async fn leave(list: &dyn Waitlist, email: Email) -> Result<(), StoreError> {
-    let emails = [email];
-    let is_listed = list.are_listed(&emails).await? == [true];
-    if is_listed || !list.is_suppressed(&emails[0]).await? {
-        list.erase(&emails, Erasure::Suppress).await?;
+    let is_listed = list.person(&email).await?.is_some();
+    if is_listed || !list.is_suppressed(&email).await? {
+        list.erase(&[email], Erasure::Suppress).await?;
     }
     Ok(())
 }
 
-/// Responds with a page, or with `failed` after an error.
+/// Responds with a page, or after an error with the one that offers another try.
 fn respond(
     pages: &Pages,
-    page: Result<(LinkPage, Option<Recipient>), RequestError>,
-    failed: LinkPage,
+    purpose: TokenPurpose,
+    outcome: Outcome,
     request: &HeaderMap,
 ) -> Response {
-    let (page, recipient) = match page {
-        Ok(found) => found,
-        Err(error) => return respond_with_error(pages, failed, &error, request),
+    let mut response = match outcome {
+        Ok((page, recipient)) => {
+            let status = match page.is_found() {
+                true => StatusCode::OK,
+                false => StatusCode::NOT_FOUND,
+            };
+            pages.link_page(page, recipient).respond(status, request)
+        }
+        Err(error) => {
+            let page = match purpose {
+                TokenPurpose::Confirm => LinkPage::ConfirmFailed,
+                TokenPurpose::Unsubscribe => LinkPage::UnsubscribeFailed,
+            };
+            error.respond_with_page(&pages.link_page(page, None), request)
+        }
     };
-    let status = match page.is_found() {
-        true => StatusCode::OK,
-        false => StatusCode::NOT_FOUND,
-    };
-    pages.link_page(page, recipient, status, request)
-}
-
-/// Responds with the page that offers another try.
-fn respond_with_error(
-    pages: &Pages,
-    failed: LinkPage,
-    error: &RequestError,
-    request: &HeaderMap,
-) -> Response {
-    error.log();
-    let response = pages.link_page(failed, None, error.status(), request);
-    with_no_store(response, error.retry_after())
+    // The URL names a person.
+    let headers = response.headers_mut();
+    headers.insert("referrer-policy", HeaderValue::from_static("no-referrer"));
+    headers.insert("x-robots-tag", HeaderValue::from_static("noindex"));
+    response
 }

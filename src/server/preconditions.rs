@@ -3,29 +3,17 @@
 
 use axum::{
     body::{Body, Bytes},
-    extract::Request,
-    http::{HeaderMap, HeaderValue, Method, StatusCode, header},
+    http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use futures_util::stream;
 
 use super::{RequestError, resource::list_items};
 
-/// The preconditions of a request.
+/// The preconditions of a request. They matter only if the response is a success without them (RFC 9110, 13.2.1).
 pub(super) struct Preconditions {
     if_match: Vec<HeaderValue>,
     if_none_match: Vec<HeaderValue>,
-}
-
-/// How they turn out.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Outcome {
-    /// All of them hold, or there are none.
-    Hold,
-    /// `If-Match` does not name the current representation.
-    Changed,
-    /// `If-None-Match` names the current representation: the client has it.
-    Known,
 }
 
 impl Preconditions {
@@ -37,56 +25,47 @@ impl Preconditions {
         }
     }
 
-    /// Returns the preconditions of a GET or a HEAD, which are evaluated when its response is known.
-    pub(super) fn of_safe(request: &Request) -> Option<Self> {
-        let is_safe = matches!(*request.method(), Method::GET | Method::HEAD);
-        let preconditions = Self::of(request.headers());
-        (is_safe && !preconditions.is_empty()).then_some(preconditions)
-    }
-
-    fn is_empty(&self) -> bool {
-        self.if_match.is_empty() && self.if_none_match.is_empty()
-    }
-
-    /// Checks the preconditions of a POST before it changes anything. Call it when everything else about its head is right:
-    /// a request that fails anyway has no preconditions (RFC 9110, 13.2.1). `etag` is that of the response to a GET.
+    /// Checks the preconditions of a POST before it changes anything. `etag` is that of the response to a GET.
     ///
     /// # Errors
     /// [`RequestError::PreconditionFailed`].
     pub(super) fn check(&self, etag: Option<&HeaderValue>) -> Result<(), RequestError> {
-        match self.evaluate(etag) {
-            Outcome::Hold => Ok(()),
-            Outcome::Changed | Outcome::Known => Err(RequestError::PreconditionFailed),
+        match self.is_changed(etag) || self.is_known(etag) {
+            true => Err(RequestError::PreconditionFailed),
+            false => Ok(()),
         }
     }
 
     /// Turns the response to a GET or a HEAD into a 304 or a 412, if that is what the preconditions ask for.
     pub(super) fn apply(&self, response: Response) -> Response {
+        let etag = response.headers().get(header::ETAG);
         if response.status() != StatusCode::OK {
-            return response;
-        }
-        match self.evaluate(response.headers().get(header::ETAG)) {
-            Outcome::Hold => response,
-            Outcome::Changed => RequestError::PreconditionFailed.into_response(),
-            Outcome::Known => not_modified(response),
+            response
+        } else if self.is_changed(etag) {
+            RequestError::PreconditionFailed.into_response()
+        } else if self.is_known(etag) {
+            not_modified(response)
+        } else {
+            response
         }
     }
 
-    /// Evaluates the preconditions of a resource that exists (RFC 9110, 13.2.2).
-    fn evaluate(&self, etag: Option<&HeaderValue>) -> Outcome {
-        let etag = etag.map(HeaderValue::as_bytes);
-        let names = |tag: &str| tag == "*" || Some(tag.as_bytes()) == etag;
-        let is_changed = !self.if_match.is_empty() && !list_items(&self.if_match).any(names);
-        // A weak comparison, because a cache may have changed the encoding.
-        let names = |tag: &str| names(tag.strip_prefix("W/").unwrap_or(tag));
-        if is_changed {
-            Outcome::Changed
-        } else if list_items(&self.if_none_match).any(names) {
-            Outcome::Known
-        } else {
-            Outcome::Hold
-        }
+    /// Returns whether `If-Match` does not name the current representation.
+    fn is_changed(&self, etag: Option<&HeaderValue>) -> bool {
+        let mut tags = list_items(&self.if_match);
+        !self.if_match.is_empty() && !tags.any(|tag| names(tag, etag))
     }
+
+    /// Returns whether `If-None-Match` names the current representation: the client has it.
+    fn is_known(&self, etag: Option<&HeaderValue>) -> bool {
+        // A weak comparison, because a cache may have changed the encoding.
+        let mut tags = list_items(&self.if_none_match);
+        tags.any(|tag| names(tag.strip_prefix("W/").unwrap_or(tag), etag))
+    }
+}
+
+fn names(tag: &str, etag: Option<&HeaderValue>) -> bool {
+    tag == "*" || etag.is_some_and(|etag| etag == tag)
 }
 
 /// Returns a 304 with the headers of this response, except those that describe its body.

@@ -1,4 +1,4 @@
-//! What every request must meet before its handler runs: the size of its head, its host and its method.
+//! What every request must meet before its handler runs: its host and its method.
 
 use std::net::Ipv6Addr;
 
@@ -7,40 +7,22 @@ use axum::{
     http::{Method, Version, header},
 };
 
-use super::{
-    RequestError,
-    limits::{HEADER_FIELDS_MAX, HEADERS_MAX_BYTES, URL_MAX_BYTES},
-};
+use super::RequestError;
 
-/// Checks the size of the URL and the headers, the host and the method.
+/// Checks the host and the method. hyper limits the size of the head.
 ///
 /// # Errors
-/// [`RequestError::HeadersTooLarge`], [`RequestError::UrlTooLong`], [`RequestError::InvalidHost`] and
-/// [`RequestError::UnknownMethod`].
+/// [`RequestError::InvalidHost`] and [`RequestError::UnknownMethod`].
 pub(super) fn check(request: &Request) -> Result<(), RequestError> {
-    let headers = request.headers();
-    let url = request.uri().path_and_query();
-    let bytes: usize = headers
-        .iter()
-        .map(|(name, value)| name.as_str().len() + value.len())
-        .sum();
-    if bytes > HEADERS_MAX_BYTES || headers.len() > HEADER_FIELDS_MAX {
-        return Err(RequestError::HeadersTooLarge);
-    }
-    if url.is_some_and(|url| url.as_str().len() > URL_MAX_BYTES) {
-        return Err(RequestError::UrlTooLong);
-    }
     check_host(request)?;
-    match is_known(request.method()) {
-        true => Ok(()),
-        false => Err(RequestError::UnknownMethod),
-    }
+    let method = method_name(request.method());
+    method.map(drop).ok_or(RequestError::UnknownMethod)
 }
 
-/// Returns whether RFC 9110 or RFC 5789 has a method. Routes respond to those that they do not have with 405.
-fn is_known(method: &Method) -> bool {
+/// Returns the name of a method that RFC 9110 or RFC 5789 has. Routes respond to those that they do not have with 405.
+pub(super) fn method_name(method: &Method) -> Option<&'static str> {
     let methods = "GET HEAD POST PUT PATCH DELETE OPTIONS TRACE CONNECT";
-    methods.split(' ').any(|known| method == known)
+    methods.split(' ').find(|known| method == known)
 }
 
 /// Checks that a request names one host, and that it is valid (RFC 9112, 3.2; RFC 9113, 8.3.1). Otherwise a proxy could route

@@ -12,11 +12,8 @@ use axum::{
     response::Response,
 };
 
-use super::limits::{LIST_COMMAS_MAX, LIST_ITEMS_MAX};
-
 /// The content type of every page.
-pub(super) const HTML_CONTENT_TYPE: HeaderValue =
-    HeaderValue::from_static("text/html; charset=utf-8");
+const HTML_CONTENT_TYPE: &str = "text/html; charset=utf-8";
 
 /// `Cache-Control` of files whose name contains a hash of their content: cached for a year.
 pub(super) const IMMUTABLE: &str = "max-age=31536000, immutable";
@@ -31,8 +28,8 @@ pub(super) const NO_STORE: &str = "no-store";
 #[derive(Clone, Debug)]
 pub(super) struct Resource {
     identity: Representation,
-    gzip: Option<Representation>,
-    brotli: Option<Representation>,
+    /// The smallest one is first.
+    compressed: Vec<(&'static str, Representation)>,
 }
 
 #[derive(Clone, Debug)]
@@ -61,15 +58,6 @@ pub(super) enum Compression {
 }
 
 impl EncodedBody {
-    /// Returns a body without compressed encodings.
-    pub(super) fn identity(identity: Bytes) -> Self {
-        Self {
-            identity,
-            gzip: None,
-            brotli: None,
-        }
-    }
-
     /// Compresses a text.
     pub(super) fn compress(text: String, compression: Compression) -> Self {
         let identity = Bytes::from(text);
@@ -88,50 +76,49 @@ impl EncodedBody {
 
 impl Resource {
     /// Computes the headers of each encoding.
-    pub(super) fn new(
-        content_type: &HeaderValue,
-        cache_control: &'static str,
-        body: EncodedBody,
-    ) -> Self {
-        let EncodedBody {
-            identity,
-            gzip,
-            brotli,
-        } = body;
-        let is_smaller = |body: &Bytes| body.len() < identity.len();
-        let gzip = gzip.filter(is_smaller);
-        let brotli = brotli.filter(is_smaller);
+    pub(super) fn new(content_type: &str, cache_control: &'static str, body: EncodedBody) -> Self {
+        let is_smaller = |it: &Bytes| it.len() < body.identity.len();
+        let compressed = [("br", body.brotli), ("gzip", body.gzip)];
+        let compressed = compressed.map(|(name, it)| Some((name, it.filter(is_smaller)?)));
         // Firefox accepts other encodings of a font when it preloads it. With `Vary` it would ask again for a cached one.
-        let varies = gzip.is_some() || brotli.is_some();
+        let varies = compressed.iter().any(Option::is_some);
         let representation = |body: Bytes, encoding: Option<&'static str>| {
-            let mut headers = HeaderMap::from_iter([
-                (
-                    header::CACHE_CONTROL,
-                    HeaderValue::from_static(cache_control),
-                ),
-                (header::CONTENT_TYPE, content_type.clone()),
-                (header::CONTENT_LENGTH, body.len().into()),
-            ]);
             // A strong validator: each encoding of the same text has another one. What nobody keeps needs none.
-            if cache_control != NO_STORE
-                && let Ok(etag) = HeaderValue::try_from(format!("\"{}\"", content_hash(&body)))
-            {
-                headers.insert(header::ETAG, etag);
-            }
-            if varies {
-                let vary = HeaderValue::from_static("accept-encoding");
-                headers.insert(header::VARY, vary);
-            }
-            if let Some(encoding) = encoding {
-                headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static(encoding));
-            }
+            let etag = format!("\"{}\"", content_hash(&body));
+            let fields = [
+                (header::CACHE_CONTROL, Some(cache_control)),
+                (header::CONTENT_TYPE, Some(content_type)),
+                (header::CONTENT_ENCODING, encoding),
+                (
+                    header::ETAG,
+                    Some(&*etag).filter(|_| cache_control != NO_STORE),
+                ),
+                (header::VARY, Some("accept-encoding").filter(|_| varies)),
+            ];
+            let fields = fields
+                .into_iter()
+                .filter_map(|(name, value)| Some((name, HeaderValue::from_str(value?).ok()?)));
+            let mut headers = HeaderMap::from_iter(fields);
+            headers.insert(header::CONTENT_LENGTH, body.len().into());
             Representation { body, headers }
         };
+        let compressed = compressed.into_iter().flatten();
         Self {
-            gzip: gzip.map(|body| representation(body, Some("gzip"))),
-            brotli: brotli.map(|body| representation(body, Some("br"))),
-            identity: representation(identity, None),
+            compressed: compressed
+                .map(|(name, body)| (name, representation(body, Some(name))))
+                .collect(),
+            identity: representation(body.identity, None),
         }
+    }
+
+    /// Compresses a page.
+    pub(super) fn page(
+        html: String,
+        cache_control: &'static str,
+        compression: Compression,
+    ) -> Self {
+        let body = EncodedBody::compress(html, compression);
+        Self::new(HTML_CONTENT_TYPE, cache_control, body)
     }
 
     /// Responds with the smallest encoding that the client accepts.
@@ -149,12 +136,9 @@ impl Resource {
     }
 
     fn select(&self, request: &HeaderMap) -> &Representation {
-        let accepted = AcceptedEncodings::from_headers(request);
-        match (&self.brotli, &self.gzip) {
-            (Some(representation), _) if accepted.brotli => representation,
-            (_, Some(representation)) if accepted.gzip => representation,
-            _ => &self.identity,
-        }
+        let mut compressed = self.compressed.iter();
+        let accepted = compressed.find(|(encoding, _)| accepts(request, encoding));
+        accepted.map_or(&self.identity, |(_, representation)| representation)
     }
 }
 
@@ -183,42 +167,17 @@ fn compress_brotli(body: &[u8], quality: i32) -> io::Result<Bytes> {
     Ok(compressed.into())
 }
 
-/// The encodings that a client accepts (RFC 9110, 12.5.3). The server chooses among them by size, so a weight
-/// matters only if it is 0.
-#[derive(Clone, Copy, Debug, Default)]
-struct AcceptedEncodings {
-    gzip: bool,
-    brotli: bool,
+/// Returns whether a client names an encoding (RFC 9110, 12.5.3). The server chooses by size, so a weight matters only if it
+/// is 0. `*` names none: every client that may have one of these names it.
+fn accepts(request: &HeaderMap, encoding: &str) -> bool {
+    list_items(request.get_all(header::ACCEPT_ENCODING)).any(|item| {
+        let (name, weight) = item.split_once(';').unwrap_or((item, "q=1"));
+        let weight = weight.trim().strip_prefix("q=").map(str::parse::<f32>);
+        name.trim().eq_ignore_ascii_case(encoding) && matches!(weight, Some(Ok(it)) if it > 0.0)
+    })
 }
 
-impl AcceptedEncodings {
-    fn from_headers(request: &HeaderMap) -> Self {
-        let (mut gzip, mut brotli, mut others) = (None, None, None);
-        for item in list_items(request.get_all(header::ACCEPT_ENCODING)) {
-            let (name, weight) = item.split_once(';').unwrap_or((item, "q=1"));
-            let weight = weight.trim().strip_prefix("q=").map(str::parse::<f32>);
-            let Some(Ok(weight)) = weight else { continue };
-            let name = name.trim();
-            let encoding = if name.eq_ignore_ascii_case("br") {
-                &mut brotli
-            } else if name.eq_ignore_ascii_case("gzip") {
-                &mut gzip
-            } else if name == "*" {
-                &mut others
-            } else {
-                continue;
-            };
-            encoding.get_or_insert(weight > 0.0);
-        }
-        let others = others.unwrap_or(false);
-        Self {
-            gzip: gzip.unwrap_or(others),
-            brotli: brotli.unwrap_or(others),
-        }
-    }
-}
-
-/// Returns the items of a list header (RFC 9110, 5.6.1). Truncates long lists, because each item costs time.
+/// Returns the items of a list header (RFC 9110, 5.6.1).
 pub(super) fn list_items<'a>(
     values: impl IntoIterator<Item = &'a HeaderValue>,
 ) -> impl Iterator<Item = &'a str> {
@@ -226,8 +185,6 @@ pub(super) fn list_items<'a>(
         .into_iter()
         .filter_map(|value| value.to_str().ok())
         .flat_map(|value| value.split(','))
-        .take(LIST_COMMAS_MAX)
         .map(str::trim)
         .filter(|item| !item.is_empty())
-        .take(LIST_ITEMS_MAX)
 }

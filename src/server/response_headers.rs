@@ -4,10 +4,9 @@ use std::time::SystemTime;
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use base64::{Engine, engine::general_purpose::STANDARD};
-use jiff::{Timestamp, fmt::rfc2822::DateTimePrinter};
 use ring::digest::{SHA256, digest};
 
-use super::site_files::SiteFiles;
+use super::site_files::{SiteFiles, WATCHED_BUILD};
 use crate::config::Hsts;
 
 /// The headers that every response gets, except the date.
@@ -16,53 +15,32 @@ pub(super) struct ResponseHeaders(HeaderMap);
 impl ResponseHeaders {
     /// Builds the headers for the pages of a site.
     pub(super) fn new(files: &SiteFiles, hsts: Hsts) -> Self {
-        Self(build(files, hsts))
+        let mut headers = HeaderMap::from_iter(STATIC_HEADERS.map(|(name, value)| {
+            (
+                HeaderName::from_static(name),
+                HeaderValue::from_static(value),
+            )
+        }));
+        let policy = HeaderValue::try_from(content_security_policy(files));
+        headers.extend(policy.map(|it| (header::CONTENT_SECURITY_POLICY, it)));
+        if files.site.origin.starts_with("https:") {
+            let hsts = strict_transport_security(hsts).map(HeaderValue::from_static);
+            headers.extend(hsts.map(|it| (header::STRICT_TRANSPORT_SECURITY, it)));
+        }
+        Self(headers)
     }
 
     /// Adds the headers to those of a response. It may have a stricter one already.
     pub(super) fn add_to(&self, headers: &mut HeaderMap) {
         // hyper keeps the date until the second is over by the clock, so for an hour if the clock was set back by an hour.
-        if let Some(date) = http_date() {
-            headers.insert(header::DATE, date);
-        }
+        let date = httpdate::fmt_http_date(SystemTime::now());
+        headers.extend(HeaderValue::try_from(date).map(|date| (header::DATE, date)));
         for (name, value) in &self.0 {
             if !headers.contains_key(name) {
                 headers.insert(name, value.clone());
             }
         }
     }
-}
-
-/// Returns the time as of now, for `Date`.
-fn http_date() -> Option<HeaderValue> {
-    let now = Timestamp::try_from(SystemTime::now()).ok()?;
-    let date = DateTimePrinter::new().timestamp_to_rfc9110_string(&now);
-    HeaderValue::try_from(date.ok()?).ok()
-}
-
-fn build(files: &SiteFiles, hsts: Hsts) -> HeaderMap {
-    let mut headers = HeaderMap::from_iter(
-        STATIC_HEADERS.map(|(name, value)| (name, HeaderValue::from_static(value))),
-    );
-    let assets = files.assets();
-    let page_files = assets.files();
-    let policy = content_security_policy(
-        &page_files.head_script,
-        &page_files.inline_css,
-        files.is_watching(),
-    );
-    if let Ok(policy) = HeaderValue::try_from(policy) {
-        headers.insert(header::CONTENT_SECURITY_POLICY, policy);
-    }
-    if files.site().origin.starts_with("https:")
-        && let Some(hsts) = strict_transport_security(hsts)
-    {
-        headers.insert(
-            header::STRICT_TRANSPORT_SECURITY,
-            HeaderValue::from_static(hsts),
-        );
-    }
-    headers
 }
 
 /// Returns a policy for two years. Browsers keep it even if the header is no longer sent.
@@ -74,23 +52,17 @@ fn strict_transport_security(hsts: Hsts) -> Option<&'static str> {
     }
 }
 
-const STATIC_HEADERS: [(HeaderName, &str); 5] = [
-    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+const STATIC_HEADERS: [(&str, &str); 5] = [
+    ("x-content-type-options", "nosniff"),
     // Other sites need not know where their visitors come from. `no-referrer` would go too far: with it,
     // browsers send `Origin: null` when the form is submitted without JavaScript.
-    (header::REFERRER_POLICY, "same-origin"),
-    (
-        HeaderName::from_static("cross-origin-opener-policy"),
-        "same-origin",
-    ),
-    (
-        HeaderName::from_static("cross-origin-resource-policy"),
-        "same-origin",
-    ),
+    ("referrer-policy", "same-origin"),
+    ("cross-origin-opener-policy", "same-origin"),
+    ("cross-origin-resource-policy", "same-origin"),
     // Disables every feature that needs a permission or reveals something about the visitor. Features that a
     // browser lacks on some platform (`web-share` on Linux) are not listed: it would log a warning.
     (
-        HeaderName::from_static("permissions-policy"),
+        "permissions-policy",
         "accelerometer=(), autoplay=(), camera=(), display-capture=(), encrypted-media=(), \
          fullscreen=(), geolocation=(), gyroscope=(), hid=(), idle-detection=(), magnetometer=(), \
          microphone=(), midi=(), payment=(), picture-in-picture=(), publickey-credentials-get=(), \
@@ -100,9 +72,11 @@ const STATIC_HEADERS: [(HeaderName, &str); 5] = [
 
 /// Returns a policy that allows only the site's own files, its WebAssembly, and by their hashes the script and the
 /// style sheet in the head. No script turns text into HTML, so Trusted Types need no policy.
-fn content_security_policy(script: &str, style: &str, is_watching: bool) -> String {
+fn content_security_policy(files: &SiteFiles) -> String {
     let hash = |text: &str| STANDARD.encode(digest(&SHA256, text.as_bytes()));
-    let (script, style, connect) = if is_watching {
+    let assets = files.assets();
+    let page = assets.files();
+    let (script, style, connect) = if WATCHED_BUILD.is_some() {
         // `cargo leptos watch` needs an inline script that opens a WebSocket on another port, and the style changes.
         (
             "'self' 'wasm-unsafe-eval' 'unsafe-inline'".into(),
@@ -111,8 +85,11 @@ fn content_security_policy(script: &str, style: &str, is_watching: bool) -> Stri
         )
     } else {
         (
-            format!("'self' 'wasm-unsafe-eval' 'sha256-{}'", hash(script)),
-            format!("'sha256-{}'", hash(style)),
+            format!(
+                "'self' 'wasm-unsafe-eval' 'sha256-{}'",
+                hash(&page.head_script)
+            ),
+            format!("'sha256-{}'", hash(&page.inline_css)),
             "'self'",
         )
     };

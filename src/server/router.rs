@@ -2,53 +2,51 @@
 
 use axum::{
     Router,
-    routing::{any, get, post},
+    extract::DefaultBodyLimit,
+    http::StatusCode,
+    middleware::from_fn_with_state,
+    routing::{any, get},
 };
 
 use leptos::server_fn::ServerFn;
 
 use super::{
-    AppState, api, code_form, form,
+    AppState, RequestError, api, form,
     functions::{Confirm, Count, Join},
-    health, middleware, pages, person_links,
+    health,
+    limits::BODY_MAX_BYTES,
+    middleware, pages, person_links,
+    rate_limit::LimitedAction,
 };
+use crate::mail::TokenPurpose;
 
 /// Returns the router, with the middleware around it.
 pub fn router(state: AppState) -> Router {
     let mut router = Router::new();
     if state.people.confirmation.is_some() {
+        let confirm = api::post::<Confirm>(LimitedAction::Code, StatusCode::OK);
         router = router
-            .route(
-                "/confirm",
-                get(code_form::to_form).post(code_form::confirm_by_form),
-            )
-            .route(Confirm::PATH, post(api::confirm));
+            .route("/confirm", get(form::to_form).post(form::confirm))
+            .route(Confirm::PATH, confirm);
     }
+    let join = api::post::<Join>(LimitedAction::SignUp, StatusCode::CREATED);
+    let confirm_link = person_links::pages(TokenPurpose::Confirm);
+    let unsubscribe_link = person_links::pages(TokenPurpose::Unsubscribe);
     router
-        .route("/", get(pages::landing).post(form::sign_up_by_form))
-        .route("/robots.txt", pages::text_file(|files| &files.robots))
-        .route("/sitemap.xml", pages::text_file(|files| &files.sitemap))
-        .route("/llms.txt", pages::text_file(|files| &files.llms))
-        .route(
-            "/confirm/{token}",
-            get(person_links::ask_to_confirm).post(person_links::confirm),
-        )
-        .route(
-            "/unsubscribe/{token}",
-            get(person_links::ask_to_unsubscribe).post(person_links::unsubscribe),
-        )
+        .route("/", get(pages::landing).post(form::sign_up))
+        .route("/confirm/{token}", confirm_link)
+        .route("/unsubscribe/{token}", unsubscribe_link)
         .route(health::HEALTHZ_PATH, get(health::healthz))
         .route(health::READYZ_PATH, get(health::readyz))
-        .route(Join::PATH, post(api::join))
+        .route(Join::PATH, join)
         .route(Count::PATH, get(api::count))
-        .route("/api", any(api::not_found))
-        .route("/api/", any(api::not_found))
-        .route("/api/{*path}", any(api::not_found))
-        .method_not_allowed_fallback(api::method_not_allowed)
+        .route("/api", any(RequestError::NotFound))
+        .route("/api/", any(RequestError::NotFound))
+        .route("/api/{*path}", any(RequestError::NotFound))
+        // axum adds the `Allow` header.
+        .method_not_allowed_fallback(RequestError::MethodNotAllowed)
         .fallback(pages::file_or_not_found)
-        .layer(axum::middleware::from_fn_with_state(
-            state.clone(),
-            middleware::handle,
-        ))
+        .layer(DefaultBodyLimit::max(BODY_MAX_BYTES))
+        .layer(from_fn_with_state(state.clone(), middleware::handle))
         .with_state(state)
 }

@@ -186,21 +186,6 @@ async fn only_files_with_several_encodings_vary() {
     }
 }
 
-#[tokio::test]
-async fn missing_files_are_404_and_not_cached() {
-    let site = TestSite::start().await;
-    for path in [
-        "/pkg/landing.GONE.js",
-        "/islands/boot-GONE.js",
-        "/fonts/gone.woff2",
-        "/gone.png",
-    ] {
-        let response = site.get(path).send().await.expect("a response");
-        assert_eq!(response.status(), 404, "{path}");
-        assert_eq!(header(&response, "cache-control"), "no-store", "{path}");
-    }
-}
-
 /// In a template the script in the head finds them, and without scripts the browser.
 #[tokio::test]
 async fn pages_offer_fonts_to_their_script_and_preload_them_without_scripts() {
@@ -264,7 +249,8 @@ async fn serves_the_smallest_accepted_encoding() {
         ("gzip, deflate, br, zstd", "br"),
         ("gzip", "gzip"),
         ("br;q=0, gzip;q=0.5", "gzip"),
-        ("*", "br"),
+        // Nothing obliges a server to choose one of these.
+        ("*", ""),
         ("identity", ""),
         ("gzip;q=0, *;q=0", ""),
     ] {
@@ -281,22 +267,10 @@ async fn serves_the_smallest_accepted_encoding() {
     }
 }
 
+/// `http_rules.rs` has the other preconditions.
 #[tokio::test]
-async fn unchanged_content_is_304_only_for_the_same_encoding() {
+async fn content_in_another_encoding_is_not_unchanged() {
     let site = TestSite::start().await;
-    for path in ["/", "/favicon.svg"] {
-        let first = site.get(path).send().await.expect("a response");
-        let etag = header(&first, "etag").to_owned();
-        let again = site
-            .get(path)
-            .header("if-none-match", &etag)
-            .send()
-            .await
-            .expect("a response");
-        assert_eq!(again.status(), 304, "{path}");
-        assert_eq!(header(&again, "etag"), etag);
-        assert_eq!(again.text().await.expect("text"), "");
-    }
     let first = site.get("/").send().await.expect("a response");
     let compressed = site
         .get("/")
@@ -348,38 +322,5 @@ async fn files_allow_only_get_and_head() {
             site.get(path).send().await.expect("a response").status(),
             200
         );
-    }
-}
-
-#[tokio::test]
-async fn header_lists_are_read_up_to_32_non_empty_items() {
-    let site = TestSite::start().await;
-    let unknown = |items: usize| "unknown,".repeat(items);
-    for (accepted, encoding) in [
-        (format!("{}gzip", ", ,".repeat(50)), "gzip"),
-        (format!("{}gzip", unknown(31)), "gzip"),
-        (format!("{}gzip", unknown(32)), ""),
-        (format!("{}gzip", ",".repeat(4_000)), ""),
-    ] {
-        let get = site.get("/").header("accept-encoding", &accepted);
-        let response = get.send().await.expect("a response");
-        assert_eq!(
-            header(&response, "content-encoding"),
-            encoding,
-            "{accepted:.60}"
-        );
-    }
-    let response = site.get("/").send().await.expect("a response");
-    let etag = header(&response, "etag").to_owned();
-    let others = |items: usize| "\"other\",".repeat(items);
-    for (tags, status) in [
-        (format!("{}{etag}", ", ,".repeat(50)), 304),
-        (format!("{}{etag}", others(31)), 304),
-        (format!("{}{etag}", others(32)), 200),
-        (format!("{}{etag}", ",".repeat(4_000)), 200),
-    ] {
-        let get = site.get("/").header("if-none-match", &tags);
-        let response = get.send().await.expect("a response");
-        assert_eq!(response.status(), status, "{tags:.60}");
     }
 }

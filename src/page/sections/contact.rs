@@ -63,7 +63,7 @@ pub fn Contact() -> impl IntoView {
 fn action(form: &FormState) -> &'static str {
     let is_listed = form.lead == fill_email(islands::CODE_ASKED, &form.sign_up.email);
     match (form.step, form.outcome) {
-        // `src/server/code_form.rs` reads the query.
+        // `src/server/form.rs` reads the query.
         (FormStep::Code, _) if is_listed => "/confirm?listed#waitlist",
         (FormStep::Code, _) => "/confirm#waitlist",
         (FormStep::Email, FormOutcome::Joined) => "/#waitlist",

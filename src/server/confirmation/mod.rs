@@ -43,6 +43,7 @@ use std::{
 };
 
 use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
 
 use super::{ClientKey, list_key::ListKeyCache};
 use crate::{
@@ -160,9 +161,9 @@ impl Confirmation {
         }
     }
 
-    /// Asks people until `stop` resolves. Then it finishes the message that is under way, unless the mail server is slow.
-    pub(super) async fn run(&self, stop: impl Future<Output = ()>) {
-        task::run(self, stop).await;
+    /// Asks people until the server stops. Then it finishes the message that is under way, unless the mail server is slow.
+    pub(super) async fn run(&self, stopping: &CancellationToken) {
+        task::run(self, stopping).await;
     }
 
     /// Asks a person to whom the list has just promised that. Does not wait.

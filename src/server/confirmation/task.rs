@@ -40,12 +40,11 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Pause before a person is asked after another process has changed the ledger.
 const CHANGED_LEDGER_PAUSE: Duration = Duration::from_millis(100);
 
-/// Asks people until `stop` resolves. Then it finishes the message that is under way, unless the mail server is slow.
-pub(super) async fn run(confirmation: &Confirmation, stop: impl Future<Output = ()>) {
-    let (stopping, give_up) = (CancellationToken::new(), CancellationToken::new());
+/// Asks people until the server stops. Then it finishes the message that is under way, unless the mail server is slow.
+pub(super) async fn run(confirmation: &Confirmation, stopping: &CancellationToken) {
+    let give_up = CancellationToken::new();
     let follow_stop = async {
-        stop.await;
-        stopping.cancel();
+        stopping.cancelled().await;
         sleep(STOP_TIMEOUT).await;
         give_up.cancel();
         pending().await
@@ -60,7 +59,7 @@ pub(super) async fn run(confirmation: &Confirmation, stop: impl Future<Output = 
         next_sweep: Instant::now(),
     };
     let work = async {
-        task.work(&stopping).await;
+        task.work(stopping).await;
         task.courier.quit().await;
     };
     tokio::select! {

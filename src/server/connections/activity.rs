@@ -9,13 +9,13 @@ use std::{
 };
 
 use axum::{
-    body::{Body, Bytes},
-    http::Version,
+    body::Bytes,
+    http::{Method, Request, Version},
 };
 use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
 use tokio::time::sleep_until;
 
-use super::super::limits::EVICTION_AGE_MIN;
+use super::super::limits::{EVICTED_LINGER_TIMEOUT, EVICTION_AGE_MIN};
 
 /// The activity of a connection. Every read and write changes it, so each connection has a separate lock.
 pub(super) struct Activity(Mutex<State>);
@@ -31,11 +31,15 @@ pub(super) struct State {
     /// A request whose head has arrived has no response yet. In HTTP/2 there may be several.
     pub(super) has_request: bool,
     is_http2: bool,
+    /// The body of the last request has not ended. hyper closes the connection after a response to a part of a request.
+    pub(super) has_body: bool,
+    /// The last request is a form of the landing page, so its client reads HTML.
+    pub(super) is_form: bool,
     /// When the connection got its place, a head began to arrive, or something was written, for the last time.
     pub(super) waiting_since: Instant,
     pub(super) closes_after_response: bool,
-    /// It closes as soon as no request is lost, because others need its place.
-    pub(super) is_evicted: bool,
+    /// If it closes as soon as no request is lost: how long the server then still reads from it.
+    pub(super) closing: Option<Duration>,
     waker: Option<Waker>,
 }
 
@@ -60,9 +64,11 @@ impl Activity {
             is_answered: false,
             has_request: false,
             is_http2: false,
+            has_body: false,
+            is_form: false,
             waiting_since: Instant::now(),
             closes_after_response: false,
-            is_evicted: false,
+            closing: None,
             waker: None,
         }))
     }
@@ -78,7 +84,7 @@ impl Activity {
         poll_fn(|cx| {
             let mut state = self.lock();
             state.waker = Some(cx.waker().clone());
-            match state.is_evicted && state.phase() != Phase::Busy {
+            match state.closing.is_some() && state.phase() != Phase::Busy {
                 true => Poll::Ready(()),
                 false => Poll::Pending,
             }
@@ -97,9 +103,11 @@ impl Activity {
 }
 
 impl State {
-    pub(super) fn start_request(&mut self, version: Version) {
+    pub(super) fn start_request(&mut self, request: &Request<Incoming>) {
         self.has_request = true;
-        self.is_http2 = version == Version::HTTP_2;
+        self.has_body = !request.body().is_end_stream();
+        self.is_http2 = request.version() == Version::HTTP_2;
+        self.is_form = request.method() == Method::POST && request.uri().path() == "/";
     }
 
     pub(super) fn finish_read(&mut self, is_blocked: bool, has_bytes: bool) {
@@ -149,26 +157,15 @@ impl State {
     }
 
     pub(super) fn evict(&mut self) {
-        self.is_evicted = true;
+        self.closing = Some(EVICTED_LINGER_TIMEOUT);
         self.waker.take().into_iter().for_each(Waker::wake);
     }
 }
 
-/// The body of a request. If it is dropped before its end, the connection closes.
+/// The body of a request, which notes its end.
 pub(super) struct RequestBody {
-    body: Incoming,
-    has_ended: bool,
-    activity: Arc<Activity>,
-}
-
-impl RequestBody {
-    pub(super) fn watch(body: Incoming, activity: &Arc<Activity>) -> Body {
-        Body::new(Self {
-            body,
-            has_ended: false,
-            activity: Arc::clone(activity),
-        })
-    }
+    pub(super) body: Incoming,
+    pub(super) activity: Arc<Activity>,
 }
 
 impl HttpBody for RequestBody {
@@ -180,20 +177,11 @@ impl HttpBody for RequestBody {
         cx: &mut Context<'_>,
     ) -> Poll<Option<hyper::Result<Frame<Bytes>>>> {
         let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
-        self.has_ended = frame.is_none();
+        self.activity.lock().has_body = frame.is_some();
         Poll::Ready(frame)
     }
 
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
-    }
-}
-
-impl Drop for RequestBody {
-    fn drop(&mut self) {
-        if !self.has_ended && !self.body.is_end_stream() {
-            // hyper closes the connection after the response.
-            self.activity.lock().closes_after_response = true;
-        }
     }
 }

@@ -163,7 +163,7 @@ impl ConnectionLimit {
             for activity in placed {
                 let state = activity.lock();
                 match state.phase() {
-                    _ if state.is_evicted => open -= 1,
+                    _ if state.closing.is_some() => open -= 1,
                     Phase::Idle => idle.push((state.waiting_since, activity)),
                     Phase::Slow => slow_of_client.push(activity),
                     Phase::Busy => {}
@@ -210,16 +210,16 @@ impl Place {
     }
 
     /// Notes that the response to a request begins. Returns whether it is the last one of its connection.
-    pub(super) fn finish_request(&self) -> bool {
+    pub(super) fn begin_response(&self) -> bool {
         let mut places = self.limit.lock();
         let placed = self.client.map_or(0, |client| places.placed(client));
         let mut activity = self.activity.lock();
         activity.has_request = false;
-        if places.busy_to_close > 0 && placed > self.limit.share && !activity.is_evicted {
+        if places.busy_to_close > 0 && placed > self.limit.share && activity.closing.is_none() {
             places.busy_to_close -= 1;
-            activity.is_evicted = true;
+            activity.evict();
         }
-        activity.is_evicted || activity.closes_after_response
+        activity.closing.is_some() || activity.closes_after_response || activity.has_body
     }
 }
 

@@ -8,15 +8,16 @@ mod socket;
 mod stream;
 
 use std::{
-    convert::Infallible, error::Error, future::ready, io::ErrorKind, mem, net::SocketAddr,
-    pin::pin, sync::Arc, time::Duration,
+    convert::Infallible, error::Error, future::ready, io::ErrorKind, net::SocketAddr, pin::pin,
+    sync::Arc, time::Duration,
 };
 
 use axum::{
     Router,
+    body::Body,
     extract::ConnectInfo,
-    http::{HeaderValue, Version, header},
-    response::Response,
+    http::{HeaderMap, HeaderValue, Version, header},
+    response::{IntoResponse, Response},
 };
 use futures_util::FutureExt;
 use hyper::{Request, body::Incoming, server::conn::http1, service::service_fn};
@@ -36,9 +37,9 @@ use tower::Service;
 
 use super::{
     AppState, RequestError,
+    body::read_deadline,
     limits::{
-        BODY_MAX_BYTES, CLIENT_TIMEOUTS, EVICTED_LINGER_TIMEOUT, GRACEFUL_CLOSE_TIMEOUT,
-        HEADERS_MAX_BYTES, HTTP2_CONNECTION_WINDOW_BYTES, HTTP2_HEADERS_MAX_BYTES,
+        BODY_MAX_BYTES, CLIENT_TIMEOUTS, HEAD_MAX_BYTES, HTTP2_CONNECTION_WINDOW_BYTES,
         HTTP2_MAX_STREAMS, LINGER_MAX_BYTES, LINGER_TIMEOUT, LISTEN_BACKLOG, PLACE_TIMEOUT,
         PROXY_TIMEOUTS, Timeouts,
     },
@@ -101,7 +102,7 @@ async fn accept_and_finish(listener: TcpListener, state: &AppState, limit: &Arc<
     };
     tokio::select! {
         () = accept_loop => {}
-        () = state.shutdown.started() => {}
+        () = state.shutdown.cancelled() => {}
     }
     // Unless the service manager keeps the socket, closing it resets the connections that wait in its queue.
     for _ in 0..LISTEN_BACKLOG {
@@ -120,14 +121,13 @@ async fn accept_and_finish(listener: TcpListener, state: &AppState, limit: &Arc<
 
 /// Responds with 503 to a connection that gets no place. Only what has arrived is read.
 async fn reject(state: &AppState, mut stream: TcpStream) {
-    send_error(state, RequestError::Overloaded, &mut stream).await;
+    send_error(state, RequestError::Overloaded, false, &mut stream).await;
     linger(stream, Duration::ZERO).await;
 }
 
 /// A connection that has a place.
 struct Connection {
     peer: SocketAddr,
-    timeouts: Timeouts,
     place: Arc<Place>,
     router: Router,
     state: AppState,
@@ -146,11 +146,6 @@ async fn serve_one(
     };
     let connection = Connection {
         peer,
-        timeouts: if place.is_proxy() {
-            PROXY_TIMEOUTS
-        } else {
-            CLIENT_TIMEOUTS
-        },
         place: Arc::new(place),
         router,
         state,
@@ -162,6 +157,10 @@ impl Connection {
     /// Serves requests until the connection ends, then closes it. Sends the error responses that hyper does not send.
     async fn serve(self, stream: TcpStream) {
         let activity = &self.place.activity;
+        let timeouts = match self.place.is_proxy() {
+            true => PROXY_TIMEOUTS,
+            false => CLIENT_TIMEOUTS,
+        };
         let (sender, returned) = oneshot::channel();
         let stream = WatchedStream {
             stream: Some((stream, sender)),
@@ -169,37 +168,33 @@ impl Connection {
         };
         let error = tokio::select! {
             biased;
-            error = self.run(stream) => error,
+            error = self.run(stream, timeouts) => error,
             () = activity.evicted() => Some(RequestError::Overloaded),
-            () = activity.timed_out(self.timeouts.idle) => None,
+            () = activity.timed_out(timeouts.idle) => None,
         };
         let Ok(mut tcp) = returned.await else { return };
-        // From now on it is closing.
-        let was_evicted = mem::replace(&mut activity.lock().is_evicted, true);
+        let linger_time = *activity.lock().closing.get_or_insert(LINGER_TIMEOUT);
         let has_unanswered_bytes = activity.lock().has_unanswered_bytes();
         if has_unanswered_bytes && let Some(error) = error {
-            send_error(&self.state, error, &mut tcp).await;
+            let is_form = activity.lock().is_form;
+            send_error(&self.state, error, is_form, &mut tcp).await;
         }
-        let time = match was_evicted {
-            true => EVICTED_LINGER_TIMEOUT,
-            false => LINGER_TIMEOUT,
-        };
-        linger(tcp, time).await;
+        linger(tcp, linger_time).await;
     }
 
     /// Serves requests until the connection ends. When the server shuts down, closes it gracefully. Returns the error for a
     /// client whose last bytes have no response.
-    async fn run(&self, stream: WatchedStream) -> Option<RequestError> {
+    async fn run(&self, stream: WatchedStream, timeouts: Timeouts) -> Option<RequestError> {
         let mut http = Builder::new(TokioExecutor::new());
         http.http1()
             .timer(TokioTimer::new())
-            .header_read_timeout(self.timeouts.header_read)
+            .header_read_timeout(timeouts.header_read)
             // A client may shut down its writing half after a request and still read the response.
             .half_close(true)
-            .max_buf_size(HEADERS_MAX_BYTES);
+            .max_buf_size(HEAD_MAX_BYTES as usize);
         http.http2()
             .max_concurrent_streams(HTTP2_MAX_STREAMS)
-            .max_header_list_size(HTTP2_HEADERS_MAX_BYTES)
+            .max_header_list_size(HEAD_MAX_BYTES)
             // No valid body is larger, and bytes in flight occupy the server's memory.
             .initial_stream_window_size(BODY_MAX_BYTES as u32)
             .initial_connection_window_size(HTTP2_CONNECTION_WINDOW_BYTES);
@@ -210,11 +205,11 @@ impl Connection {
         let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service));
         let activity = &self.place.activity;
         let stopped = async {
-            self.state.shutdown.started().await;
+            self.state.shutdown.cancelled().await;
             // hyper's graceful shutdown would drop a request whose head is arriving.
             if activity.lock().is_request_arriving() {
                 activity.lock().closes_after_response = true;
-                self.state.shutdown.read_deadline().await;
+                read_deadline(&self.state.shutdown).await;
             }
         };
         tokio::select! {
@@ -224,13 +219,12 @@ impl Connection {
         }
         if activity.lock().is_request_arriving() {
             // The server stops, so it does not linger for long.
-            activity.lock().is_evicted = true;
+            activity.lock().evict();
             // A proxy may speak HTTP/2, in which this response would be malformed.
             return (!self.place.is_proxy()).then_some(RequestError::Timeout);
         }
         connection.as_mut().graceful_shutdown();
-        let result = timeout(GRACEFUL_CLOSE_TIMEOUT, connection).await;
-        self.error_after(result.unwrap_or(Ok(())))
+        self.error_after(connection.await)
     }
 
     /// Returns the error for bytes that hyper has not answered. To malformed requests it has responded: with 431 to too large
@@ -258,13 +252,14 @@ impl Connection {
         request: Request<Incoming>,
     ) -> impl Future<Output = Result<Response, Infallible>> + use<> {
         let (place, version) = (Arc::clone(&self.place), request.version());
-        place.activity.lock().start_request(version);
-        let mut request = request.map(|body| RequestBody::watch(body, &place.activity));
+        place.activity.lock().start_request(&request);
+        let activity = Arc::clone(&place.activity);
+        let mut request = request.map(|body| Body::new(RequestBody { body, activity }));
         request.extensions_mut().insert(ConnectInfo(self.peer));
         let response = self.router.clone().call(request);
         async move {
             let mut response = response.await?;
-            if place.finish_request() && version != Version::HTTP_2 {
+            if place.begin_response() && version != Version::HTTP_2 {
                 let close = HeaderValue::from_static("close");
                 response.headers_mut().insert(header::CONNECTION, close);
             }
@@ -273,13 +268,17 @@ impl Connection {
     }
 }
 
-/// Sends an error response on a connection that hyper has given up.
+/// Sends an error response on a connection that hyper has given up: a page, or JSON.
 ///
 /// Lets hyper respond to an artificial request, so that `Date` and the framing are correct.
-async fn send_error(state: &AppState, error: RequestError, stream: &mut TcpStream) {
+async fn send_error(state: &AppState, error: RequestError, is_form: bool, stream: &mut TcpStream) {
     let request = &b"GET / HTTP/1.1\r\nConnection: close\r\n\r\n"[..];
     let service = service_fn(|_| {
-        let response = middleware::error_response(&state.response_headers, error.clone());
+        let response = match is_form {
+            true => error.respond_with_page(&state.pages.landing().failed, &HeaderMap::new()),
+            false => error.clone().into_response(),
+        };
+        let response = middleware::finalize_error(&state.response_headers, response);
         ready(Ok::<_, Infallible>(response))
     });
     let connection = http1::Builder::new()

@@ -3,7 +3,7 @@
 use reqwest::Version;
 
 use super::overload::CapturedLog;
-use crate::test_site::{TRUST_LOOPBACK, TestSite, header, http2_client};
+use crate::test_site::{TRUST_LOOPBACK, TestSite, http2_client};
 
 /// The HTTP/2 connection preface, with an empty SETTINGS frame.
 pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
@@ -57,50 +57,18 @@ async fn trusted_proxies_can_use_http_2_without_tls() {
     }
 }
 
-/// hyper itself rejects large headers in HTTP/1, with a bare response and without a line in the log.
+/// hyper itself rejects large heads, with a bare response and without a line in the log.
 #[tokio::test]
 async fn header_limits_match_http_1() {
-    let (captured, _log) = CapturedLog::start();
     let site = TestSite::with_options(&[TRUST_LOOPBACK]).await;
     for (name, client) in [
         ("HTTP/1", reqwest::Client::new()),
         ("HTTP/2", http2_client()),
     ] {
-        let long = |bytes: usize| vec![("x".to_owned(), "a".repeat(bytes))];
-        let many = |fields: usize| {
-            let fields = (0..fields).map(|number| (format!("x-{number}"), "a".into()));
-            fields.collect::<Vec<(String, String)>>()
-        };
-        for (case, headers, status) in [
-            ("10,000 bytes", long(10_000), 200),
-            ("17,000 bytes", long(17_000), 431),
-            ("95 fields", many(95), 200),
-            ("101 fields", many(101), 431),
-        ] {
-            let get = client.get(site.origin());
-            let get = headers
-                .into_iter()
-                .fold(get, |get, (name, value)| get.header(name, value));
+        for (bytes, status) in [(10_000, 200), (17_000, 431), (40_000, 431)] {
+            let get = client.get(site.origin()).header("x", "a".repeat(bytes));
             let response = get.send().await.expect("a response");
-            assert_eq!(response.status(), status, "{name}: {case}");
-            let is_bare = name == "HTTP/1" && status == 431;
-            assert_eq!(
-                header(&response, "x-content-type-options"),
-                if is_bare { "" } else { "nosniff" },
-                "{name}: {case}"
-            );
+            assert_eq!(response.status(), status, "{name}: {bytes}");
         }
     }
-    let log = captured.text();
-    let logged = log.matches("method=\"GET\" route=\"/\" status=431 ");
-    assert_eq!(logged.count(), 2, "{log}");
-    assert_eq!(log.matches("answered").count(), 6, "{log}");
-}
-
-#[tokio::test]
-async fn rejects_a_head_far_above_the_limit() {
-    let site = TestSite::with_options(&[TRUST_LOOPBACK]).await;
-    let get = http2_client().get(site.origin());
-    let response = get.header("x", "a".repeat(40_000)).send().await;
-    assert_eq!(response.expect("a response").status(), 431);
 }
