@@ -11,7 +11,7 @@ use lettre::{
 };
 
 use super::{
-    dkim::{DkimSigner, SigningError},
+    dkim::DkimSigner,
     template::{RenderedMessage, TemplateError},
 };
 use crate::{
@@ -51,8 +51,8 @@ pub enum ComposeError {
     #[error("the message cannot be written: {0}")]
     Template(#[from] TemplateError),
     /// The key cannot sign.
-    #[error(transparent)]
-    Signing(#[from] SigningError),
+    #[error("cannot sign the message with the DKIM key: {0}")]
+    Signing(#[from] tokio_rustls::rustls::Error),
     /// lettre rejects the message.
     #[error("the message cannot be written: {0}")]
     Message(#[from] lettre::error::Error),

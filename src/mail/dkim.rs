@@ -78,11 +78,6 @@ pub struct InvalidDkimKey {
     error: DkimKeyError,
 }
 
-/// The key could not sign.
-#[derive(Clone, Debug, thiserror::Error)]
-#[error("cannot sign the message with the DKIM key: {0}")]
-pub struct SigningError(Error);
-
 impl DkimSigner {
     /// Reads the key of the settings, if they have one.
     ///
@@ -136,8 +131,8 @@ impl DkimSigner {
     /// Returns a message with a signature in front. All its lines end with CRLF.
     ///
     /// # Errors
-    /// [`SigningError`].
-    pub fn sign(&self, message: &[u8], date: SystemTime) -> Result<Vec<u8>, SigningError> {
+    /// If the key cannot sign.
+    pub fn sign(&self, message: &[u8], date: SystemTime) -> Result<Vec<u8>, Error> {
         let text = String::from_utf8_lossy(message);
         let (header, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
         let fields = unfold(header);
@@ -166,9 +161,9 @@ impl DkimSigner {
         const NAME: &str = "DKIM-Signature";
         signed += &relaxed(NAME, &unsigned);
         let signer = self.key.choose_scheme(&[SignatureScheme::RSA_PKCS1_SHA256]);
-        let no_scheme = || SigningError(Error::General("it is not an RSA key".into()));
-        let signature = signer.ok_or_else(no_scheme)?.sign(signed.as_bytes());
-        let signature = BASE64.encode(signature.map_err(SigningError)?);
+        let no_scheme = || Error::General("it is not an RSA key".into());
+        let signature = signer.ok_or_else(no_scheme)?.sign(signed.as_bytes())?;
+        let signature = BASE64.encode(signature);
         let lines = signature.as_bytes().chunks(SIGNATURE_LINE);
         let lines: Vec<_> = lines.map(String::from_utf8_lossy).collect();
         let mut output = format!("{NAME}:{unsigned}{}\r\n", lines.join("\r\n\t")).into_bytes();

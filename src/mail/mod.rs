@@ -18,7 +18,7 @@ mod template;
 
 pub use code_message::{CODE_LEN, confirmation_code, confirmation_message};
 pub use compose::{ComposeError, MessageHeaders, compose, message_id, recipient_address};
-pub use dkim::{DkimKeyError, DkimSigner, InvalidDkimKey, SigningError};
+pub use dkim::{DkimKeyError, DkimSigner, InvalidDkimKey};
 pub use mailer::{Mailer, is_deferred_by_objection};
 pub use person_token::{PersonTokens, TokenPurpose};
 pub use smtp::{

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use mail_send::Error;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -112,13 +111,16 @@ impl SmtpConnection {
             ),
             (MessagePart::Content, "DATA\r\n".to_owned(), 354..355),
         ] {
-            let reply = self.client.cmd(command).await.map_err(not_sent)?;
+            let not_sent = SendOutcome::NotSent(NotSent::BeforeContent);
+            let Ok(reply) = self.client.cmd(command).await else {
+                return Err(not_sent);
+            };
             let reply = SmtpReply::new(&reply);
             if expected.contains(&reply.code) {
                 continue;
             }
             if !(400..600).contains(&reply.code) {
-                return Err(SendOutcome::NotSent(NotSent::Protocol));
+                return Err(not_sent);
             }
             self.is_usable = !reply.is_closing();
             return Err(SendOutcome::Rejected(part, reply));
@@ -140,13 +142,4 @@ impl SmtpConnection {
             _ => SendOutcome::Unknown,
         }
     }
-}
-
-/// Returns the outcome of a message after a command without a reply.
-fn not_sent(error: Error) -> SendOutcome {
-    SendOutcome::NotSent(match error {
-        Error::Timeout => NotSent::Timeout,
-        Error::Io(_) => NotSent::Broken,
-        _ => NotSent::Protocol,
-    })
 }

@@ -30,14 +30,11 @@ impl SendOutcome {
 /// Why a message was not sent.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum NotSent {
-    /// The connection broke.
-    Broken,
-    /// The server did not reply to a command in time.
-    Timeout,
+    /// The connection broke before the message itself was written, or the server was too slow or replied with something else than
+    /// SMTP.
+    BeforeContent,
     /// The connection broke or was too slow while the message itself was written.
     InContent,
-    /// The server closed the connection, or its reply is not SMTP or too long.
-    Protocol,
     /// The program ends, and the server was slow.
     Stopped,
 }

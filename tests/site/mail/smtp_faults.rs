@@ -160,7 +160,11 @@ async fn connection_that_breaks_before_the_final_dot_has_not_sent_the_message() 
         );
         assert_eq!((is_usable, received), (false, 0));
         let (outcome, is_usable, received) = send(step, Action::Stall).await;
-        assert_eq!(outcome, SendOutcome::NotSent(NotSent::Timeout), "{step:?}");
+        assert_eq!(
+            outcome,
+            SendOutcome::NotSent(NotSent::BeforeContent),
+            "{step:?}"
+        );
         assert_eq!((is_usable, received), (false, 0));
     }
 }
@@ -173,7 +177,11 @@ async fn reply_that_breaks_the_protocol_ends_the_connection() {
         (Step::Data, "250 ok"),
     ] {
         let (outcome, is_usable, received) = send(step, Action::Reply(reply)).await;
-        assert_eq!(outcome, SendOutcome::NotSent(NotSent::Protocol), "{step:?}");
+        assert_eq!(
+            outcome,
+            SendOutcome::NotSent(NotSent::BeforeContent),
+            "{step:?}"
+        );
         assert_eq!((is_usable, received), (false, 0), "{step:?}");
     }
 }
