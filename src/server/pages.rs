@@ -1,6 +1,9 @@
 //! The pages and the files of the site: rendered and compressed in memory, and their handlers.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError, RwLock},
+};
 
 use axum::{
     extract::{Request, State},
@@ -31,6 +34,8 @@ pub(super) struct Pages {
     pub(super) files: SiteFiles,
     landing: RwLock<Arc<CachedLanding>>,
     not_found: Resource,
+    /// The pages of links that are the same for everybody. A flood of links must not render them.
+    links: Mutex<HashMap<LinkPage, Resource>>,
     /// The list, for the count.
     list: Arc<dyn Waitlist>,
     /// Whether people confirm their address.
@@ -61,6 +66,7 @@ impl Pages {
         Self {
             landing: RwLock::new(Arc::new(CachedLanding::new(page, compression))),
             not_found: Resource::page(not_found, NO_STORE, compression),
+            links: Mutex::default(),
             files,
             list,
             confirms,
@@ -87,10 +93,17 @@ impl Pages {
         render_with_form(self.current(), form)
     }
 
-    /// Renders the page of a link. A question has a recipient.
+    /// Returns the page of a link. A question has a recipient.
     pub(super) fn link_page(&self, page: LinkPage, recipient: Option<Recipient>) -> Resource {
-        let html = document::link_page(self.current(), page, recipient);
-        Resource::page(html, NO_STORE, Compression::Fast)
+        let render = |recipient| {
+            let html = document::link_page(self.current(), page, recipient);
+            Resource::page(html, NO_STORE, Compression::Fast)
+        };
+        if recipient.is_some() {
+            return render(recipient);
+        }
+        let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
+        links.entry(page).or_insert_with(|| render(None)).clone()
     }
 }
 
@@ -179,7 +192,7 @@ pub(super) async fn landing(State(pages): State<Arc<Pages>>, request: Request) -
         &pages.with_form(result_form(FormOutcome::Joined, islands::JOINED))
     };
     let mut response = page.respond(StatusCode::OK, request.headers());
-    // Tells the page that the browser has it in its cache, and so the fonts (`islands/head.ts`). Browsers ask for a newer page
+    // Says that the browser has the page in its cache, and so the fonts (`islands/head.ts`). Browsers ask for a newer page
     // only then. A script cannot see that, and the site stores nothing in the browser to remember it.
     if request.headers().contains_key(header::IF_NONE_MATCH) {
         let revisit = HeaderValue::from_static("revisit");

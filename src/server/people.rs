@@ -24,7 +24,7 @@ pub(super) struct People {
     pub(super) key: Arc<ListKeyCache>,
 }
 
-/// Who signs up.
+/// A visitor who signs up.
 #[derive(Clone)]
 pub(super) struct Visitor {
     pub(super) client: ClientKey,

@@ -83,7 +83,7 @@ impl Resource {
         // Firefox accepts other encodings of a font when it preloads it. With `Vary` it would ask again for a cached one.
         let varies = compressed.iter().any(Option::is_some);
         let representation = |body: Bytes, encoding: Option<&'static str>| {
-            // A strong validator: each encoding of the same text has another one. What nobody keeps needs none.
+            // A strong validator: each encoding of the same text has another one. A page that nobody keeps needs none.
             let etag = format!("\"{}\"", content_hash(&body));
             let fields = [
                 (header::CACHE_CONTROL, Some(cache_control)),
