@@ -77,11 +77,6 @@ pub(super) fn open_questions(survey: &Survey, plan: &Plan) -> Vec<Question> {
         let best = addresses.max_by_key(|it| it.filled);
         questions.push(propose(Field::Email, best, &mut rest));
     }
-    let is_unreadable = |column: &&Column| {
-        let mut times = column.times();
-        times.clone().next().is_some()
-            && times.all(|it| times::parse(it, plan.date_format.as_ref()).is_none())
-    };
     let mapped = columns().filter(|(_, used)| used.as_ref().is_some_and(Use::is_time));
     let mut times: Vec<_> = mapped.map(|(column, _)| column).collect();
     if !plan.has(Field::JoinedAt) {
@@ -92,12 +87,7 @@ pub(super) fn open_questions(survey: &Survey, plan: &Plan) -> Vec<Question> {
             times.push(best);
         }
     }
-    if let Some(column) = times.into_iter().find(is_unreadable) {
-        let formats = DateFormat::candidates(column.times());
-        let example = DateFormat::distinguishing(&formats, column.times()).unwrap_or_default();
-        let example = example.to_owned();
-        questions.push(Question::DateFormat { example, formats });
-    }
+    questions.extend(times.into_iter().find_map(|it| ask_date_format(it, plan)));
     for (column, used) in columns() {
         if let Some(Use::Status(listed)) = used {
             let values = unlisted_values(survey, column, listed);
@@ -125,6 +115,20 @@ pub(super) fn open_questions(survey: &Survey, plan: &Plan) -> Vec<Question> {
         });
     }
     questions
+}
+
+/// Asks how the times of a column are written, if none of them can be read.
+fn ask_date_format(column: &Column, plan: &Plan) -> Option<Question> {
+    let is_readable = |it| times::parse(it, plan.date_format.as_ref()).is_some();
+    if column.times().next().is_none() || column.times().any(is_readable) {
+        return None;
+    }
+    let formats = DateFormat::candidates(column.times());
+    let example = DateFormat::distinguishing(&formats, column.times()).unwrap_or_default();
+    Some(Question::DateFormat {
+        example: example.to_owned(),
+        formats,
+    })
 }
 
 /// Proposes a column for a field, and removes it from the others.
