@@ -229,6 +229,13 @@ describe("a screen reader", () => {
     expect(field().getAttribute("aria-describedby")).not.toBeNull();
   });
 
+  test("hears from the browser alone that it rejects an address", async () => {
+    renderForm();
+    fireEvent.invalid(field());
+    await waitFor(() => expect(ariaInvalid()).toBe("true"));
+    expect(field().getAttribute("aria-describedby")).toBeNull();
+  });
+
   test("hears 'Adding...' from the form, and the outcome only from the toast", async () => {
     const unsubscribe = subscribe(() => {});
     const respond = holdResponse(postSignUp);

@@ -16,7 +16,7 @@ export interface View {
   readonly isPending: boolean;
   /** Read by screen readers when there is no toaster to announce the outcome. */
   readonly announcement: string;
-  /** A toast announces the error. Until the focus leaves the field, the field's description leaves it out. */
+  /** A toast or the browser announces the error. Until the focus leaves the field, the field's description leaves it out. */
   readonly isAnnounced: boolean;
 }
 
@@ -52,7 +52,7 @@ export function useView(
     }
     valueAtOutcome.current = value;
     const isError = hasFailed(form);
-    update({ form, isPending: false, isAnnounced: isError && text !== undefined });
+    update({ form, isPending: false, isAnnounced: isError });
     if (text === undefined) return dismissToast();
     const title = isError ? COPY.ERROR_TITLE : COPY.JOINED_TITLE;
     const variant = isError ? "destructive" : "default";
