@@ -64,7 +64,7 @@ export default function WaitlistForm(props: WaitlistFormProps) {
       <p ref={refs.status} className="visually-hidden" role="status" tabIndex={-1}>
         {isPending ? STEPS[form.step].submitting : announcement}
       </p>
-      <p className="waitlist-other" hidden={form.step === "email"}>
+      <p className="other" hidden={form.step === "email"}>
         <a href="/?email#waitlist" onClick={controls.returnToEmail} suppressHydrationWarning>
           {COPY.OTHER_ADDRESS}
         </a>

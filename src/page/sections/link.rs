@@ -31,14 +31,14 @@ pub fn Link(
     let action = match page.action() {
         LinkAction::Ask(label, other) => view! {
             {button(label)}
-            <p class="note"><a href=way_out>{other}</a></p>
+            <p class="other"><a href=way_out>{other}</a></p>
         }
         .into_any(),
         LinkAction::Retry(label) => button(label).into_any(),
         LinkAction::Home(label) => view! {
             <p class="actions"><a class="button" href="/">{label}</a></p>
             {(!way_out.is_empty()).then(|| {
-                view! { <p class="note"><a href=way_out>{copy::links::NOT_ME}</a></p> }
+                view! { <p class="other"><a href=way_out>{copy::links::NOT_ME}</a></p> }
             })}
         }
         .into_any(),
