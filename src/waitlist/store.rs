@@ -107,7 +107,7 @@ pub trait OwnerList: Ledger {
     /// Like [`entries`](Self::entries).
     fn are_listed(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>>;
 
-    /// Returns the key of the list, for the hashes of addresses. It never changes.
+    /// Returns the key of the list, for the hashes of addresses. It changes only when a backup is restored.
     ///
     /// # Errors
     /// Like [`entries`](Self::entries).

@@ -15,7 +15,7 @@ use super::{super::suppression::ListKey, sql};
 /// Format of the list that this program reads and writes.
 pub(super) const FORMAT_VERSION: i64 = 7;
 
-/// Number of rows in `waitlist_count`. Instances may share a row.
+/// Number of rows in `waitlist_count`, which [`CREATE_MISSING_SLOTS`] creates. Instances may share a row.
 const SLOTS: i64 = 64;
 
 /// The tables.

@@ -11,13 +11,14 @@
 //!   its slot has that epoch. An erasure raises the epochs of all slots, which are equal. The slot is compared last, in
 //!   the same transaction and in its newest version, so no erasure can come in between.
 //!
-//! Suppressions rely on the epochs too. A statement that suppresses people, or lifts that, takes effect only in its epoch,
-//! and raises all epochs like an erasure. So none of them undoes a later one. The key of the list changes only when a
+//! Suppressions rely on the epochs too. A statement that suppresses people, or lifts that, takes effect only in its epoch.
+//! All but sign-ups and confirmations raise all epochs, like an erasure. So none of them undoes a later suppression. The key of the list changes only when a
 //! backup is restored into an empty list, which raises the epoch. A store reads the key after the epoch, so it has the
 //! key of its epoch or a later one, and none of its statements adds a hash under an earlier key.
 //!
 //! So a statement that was sent before an erasure never adds the erased person again, whichever instance sent it and
-//! however long it hung. If the epoch has changed before an instance repeats a sign-up, it only checks whether the
+//! however long it hung. The reverse has a limit: an erasure whose result its command reported as unknown may still run.
+//! It then also erases a person who was told meanwhile that the address is on the list, or who has confirmed it. If the epoch has changed before an instance repeats a sign-up, it only checks whether the
 //! address is listed, because the first attempt may have added the entry and an erasure may have removed it.
 //!
 //! The same holds for deliveries, whose number of attempts is what epochs are for sign-ups. So this is what makes each
@@ -27,16 +28,17 @@
 //! |---|---|
 //! | `JOIN` | the id of each sign-up, and the epoch |
 //! | `ADD_FACTS` | what was known about each person before, and the epoch |
-//! | `SUPPRESS`, `LIFT`, `CORRECT`, `RECOUNT` | the epoch, which each of them raises |
-//! | `ERASE` | the same, and the ids of the sign-ups |
+//! | `SUPPRESS`, `LIFT`, `RECOUNT` | the epoch, which each of them raises; lost and repeated, they do the same again |
+//! | `ERASE`, `CORRECT` | the epoch, which they raise, and the ids of the sign-ups |
 //! | those of `restore` | one transaction, and the list must be empty |
 //! | `ADD_MESSAGE` | the id of the message |
 //! | `ADD_DELIVERIES` | their numbers, and the id of the addition |
-//! | `BEGIN_DELIVERIES`, `FINISH_DELIVERIES` | the number of the attempt, and the id of the beginning |
+//! | `BEGIN_DELIVERIES` | the number of the attempt, the state, and the id of the beginning |
+//! | `FINISH_DELIVERIES` | the number of the attempt, and the state |
 //! | `CREATE_MISSING_SLOTS`, `CREATE_KEY`, `RECORD_FORMAT` | they do nothing if it exists |
 //! | `TOUCH_SLOT`, `probe` | they change nothing |
 //!
-//! All others only read, or set up a session.
+//! All others only read, lock rows for a change that follows in the same transaction, or set up a session.
 //!
 //! A list of erased ids would not be enough. It does not stop a statement that read the list before the erasure. Nor
 //! does it stop a statement of an instance that crashed, if the visitor then signed up through another instance. The
@@ -214,8 +216,8 @@ macro_rules! change_statement {
 }
 
 /// Erases the sign-ups with the keys $3 and the ids $4, and returns the ids of those that it has erased: if $5 is a time,
-/// only those that were added before it, and that have neither been confirmed nor asked to since. A person who has signed
-/// up again has another id and stays.
+/// only those that were added before it, and that have neither been confirmed nor asked to since. A person who was erased and
+/// has signed up again has another id and stays.
 ///
 /// Suppresses the hashes $7 of the keys $6, except those of people who have signed up again. Adds a departure for each
 /// person that it erases: $8 has a new id for each key of $3, or none.

@@ -17,8 +17,7 @@ use super::{
     state::State,
 };
 
-/// A connection, and what it knows of the list. Its statements take effect only in its epoch, or name the sign-ups that they
-/// change.
+/// A connection, and what it knows of the list. Its statements take effect only in its epoch.
 pub(super) struct Writer {
     pub(super) connection: Connection,
     state: Arc<State>,
@@ -26,7 +25,7 @@ pub(super) struct Writer {
     pub(super) slot: i64,
     /// The epoch of the list, which every change raises except sign-ups and facts.
     pub(super) epoch: i64,
-    /// The key of the list, as it was in this epoch or later. Then no statement takes effect.
+    /// The key of the list. If it is of a later epoch, no statement takes effect.
     list_key: ListKey,
 }
 
@@ -49,7 +48,7 @@ pub(super) struct JoinedEntries {
 }
 
 impl Writer {
-    /// Reads the epoch, and waits until all earlier commits are durable, see [`sql::READ_SLOT`].
+    /// Reads the epoch, and waits until all earlier commits are durable, see [`sql::TOUCH_SLOT`].
     ///
     /// # Errors
     /// [`FailureKind::NoSlot`] if the row of the slot is missing and cannot be created.
