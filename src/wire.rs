@@ -31,6 +31,23 @@ impl SignUpBody {
     }
 }
 
+/// The body of `POST /api/waitlist/confirm`.
+#[derive(Clone, Deserialize, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ConfirmBody {
+    /// The address, as typed.
+    pub email: String,
+    /// The code, as typed.
+    pub code: String,
+}
+
+/// Neither an address nor a code reaches a log.
+impl fmt::Debug for ConfirmBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ConfirmBody").finish_non_exhaustive()
+    }
+}
+
 /// The response body of `GET /api/waitlist/count` (spec §3).
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
@@ -83,7 +100,7 @@ pub struct WaitlistFormProps {
 
 /// The content of the form: its step, the typed texts, and the outcome. The server renders it, and the island continues
 /// from there.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Default, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct FormState {
     /// The step.
@@ -144,12 +161,13 @@ pub struct ContactLinksProps {
 
 /// Returns the TypeScript declaration of each type.
 #[cfg(test)]
-pub fn typescript() -> [String; 10] {
+pub fn typescript() -> [String; 11] {
     use ts_rs::TS;
 
     let config = ts_rs::Config::default();
     [
         SignUpBody::decl(&config),
+        ConfirmBody::decl(&config),
         CountBody::decl(&config),
         ConfirmedBody::decl(&config),
         ErrorBody::decl(&config),

@@ -6,6 +6,16 @@ export type SignUpBody = {
  */
 email: string, };
 
+export type ConfirmBody = { 
+/**
+ * The address, as typed.
+ */
+email: string, 
+/**
+ * The code, as typed.
+ */
+code: string, };
+
 export type CountBody = { 
 /**
  * Number of people on the list.

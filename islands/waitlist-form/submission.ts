@@ -1,6 +1,13 @@
 /** What a submit of the form sends, and what the form shows after the response (spec §7, §8). */
 import { request, statusOf } from "../api-client";
-import type { FormOutcome, FormState, FormStep, WaitlistFormProps } from "../bindings/wire";
+import type {
+  ConfirmBody,
+  FormOutcome,
+  FormState,
+  FormStep,
+  SignUpBody,
+  WaitlistFormProps,
+} from "../bindings/wire";
 import * as COPY from "./copy.json";
 
 const SIGN_UP_URL = "/api/waitlist";
@@ -65,7 +72,8 @@ async function send({ step, email, code, topic }: Submission): Promise<unknown> 
       body: new URLSearchParams({ email, topic }),
       signal,
     });
-  const [url, body] = step === "email" ? [SIGN_UP_URL, { email }] : [CONFIRM_URL, { email, code }];
+  const [url, body]: [string, SignUpBody | ConfirmBody] =
+    step === "email" ? [SIGN_UP_URL, { email }] : [CONFIRM_URL, { email, code }];
   // The response body is not used, but parsing it rejects a proxy's HTML page.
   return (await request("POST", url, body, signal)).json();
 }

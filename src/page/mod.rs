@@ -99,7 +99,7 @@ impl Files {
 }
 
 /// Everything that a page is rendered from.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Page {
     /// The owner's configuration.
     pub site: Arc<Site>,
@@ -141,7 +141,7 @@ pub enum LinkPage {
 }
 
 /// Whom a link names, for the page that asks.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Recipient {
     /// The address, masked.
     pub address: String,

@@ -18,7 +18,6 @@ use super::{
     admission::Admission,
     body,
     error::with_no_store,
-    functions::Confirm,
     pages::{JOINED_PARAMETER, Pages},
     people::{People, Visitor},
     preconditions::Preconditions,
@@ -28,7 +27,7 @@ use crate::{
     copy::{self, islands},
     page::{LinkPage, code_form, empty_form},
     waitlist::{Email, InvalidEmail},
-    wire::{FormOutcome, FormState, SignUpBody},
+    wire::{ConfirmBody, FormOutcome, FormState, SignUpBody},
 };
 
 /// What a page with a form needs: that of a sign-up, of a code, or of a link.
@@ -157,8 +156,8 @@ pub(super) async fn confirm(State(forms): State<Forms>, request: Request) -> Res
         Some("listed") => islands::CODE_ASKED,
         _ => islands::CODE_SENT,
     };
-    let form = forms.read::<Confirm>(LimitedAction::Code, None, request);
-    let Confirm { email, code } = match form.await {
+    let form = forms.read::<ConfirmBody>(LimitedAction::Code, None, request);
+    let ConfirmBody { email, code } = match form.await {
         Ok((_, form)) => form,
         // The address is unknown, so the form asks for it. Joining again leads to the code.
         Err(error) => return error.respond_with_page(&pages.landing().code_failed, &headers),

@@ -12,7 +12,7 @@ use super::{
     RequestError,
     people::{People, SignUp, Visitor},
 };
-use crate::wire::{ConfirmedBody, CountBody, SignUpBody};
+use crate::wire::{ConfirmBody, ConfirmedBody, CountBody, SignUpBody};
 
 /// `GET /api/waitlist/count`: returns the number of people on the list.
 #[server(prefix = "/api", endpoint = "waitlist/count", input = GetUrl, output = Json)]
@@ -48,12 +48,11 @@ pub(crate) async fn join(
 /// The errors of [`People::confirm_by_code`].
 #[server(prefix = "/api", endpoint = "waitlist/confirm", input = Json, output = Json)]
 pub(crate) async fn confirm(
-    /// The address, as typed.
-    email: String,
-    /// The code, as typed.
-    code: String,
+    /// What the form sends.
+    #[server(flatten)]
+    body: ConfirmBody,
 ) -> Result<ConfirmedBody, RequestError> {
     let people = expect_context::<Arc<People>>();
-    people.confirm_by_code(&email, &code).await?;
+    people.confirm_by_code(&body.email, &body.code).await?;
     Ok(ConfirmedBody { confirmed: true })
 }

@@ -1,6 +1,9 @@
 //! `/api/waitlist`: the status and the body of each kind of request.
 
-use landing::waitlist::StoreError;
+use landing::{
+    waitlist::StoreError,
+    wire::{ConfirmBody, SignUpBody},
+};
 use reqwest::Response;
 
 use crate::{fixtures::failing_store, test_site::TestSite};
@@ -300,4 +303,15 @@ async fn store_error_is_503_without_detail() {
         let page = page.text().await.expect("text");
         assert!(page.contains("Failed to add to waitlist. Please try again."));
     }
+}
+
+#[test]
+fn debug_output_of_a_body_has_neither_an_address_nor_a_code() {
+    let sign_up = SignUpBody::with_email("ann@example.com");
+    let confirm = ConfirmBody {
+        email: "ann@example.com".to_owned(),
+        code: "358208".to_owned(),
+    };
+    let shown = format!("{sign_up:?} {confirm:?}");
+    assert_eq!(shown, "SignUpBody { .. } ConfirmBody { .. }");
 }
