@@ -90,12 +90,15 @@ test.describe("smooth scrolling", () => {
       { tag: "@once" },
       async ({ landing, page }) => {
         await landing.holdRequests("**/fonts/*");
-        const requested = page.waitForRequest("**/fonts/*");
-        await page.goto("/", { waitUntil: "commit" });
-        await requested;
-        await expect(landing.footer).toBeAttached();
-        expect(await countPositions(page, () => act(contactLink(landing)))).toBeGreaterThan(2);
-        expect(await page.evaluate(() => document.readyState)).not.toBe("complete");
+        // Again on a busy machine, which may not draw a position in between.
+        await expect(async () => {
+          const requested = page.waitForRequest("**/fonts/*");
+          await page.goto("/", { waitUntil: "commit" });
+          await requested;
+          await expect(landing.footer).toBeAttached();
+          expect(await countPositions(page, () => act(contactLink(landing)))).toBeGreaterThan(2);
+          expect(await page.evaluate(() => document.readyState)).not.toBe("complete");
+        }).toPass();
       },
     );
   }
