@@ -15,7 +15,10 @@ const CONFIRM_URL = "/api/waitlist/confirm";
 /** Longest wait for a response, in milliseconds. */
 const TIMEOUT_MS = 60_000;
 
-/** What a step sends: an address, or also the code that was sent to it. `topic` is the content of the honeypot. */
+/**
+ * The content of a submit: an address, and in the second step the code that was sent to it. `topic` is the content of the
+ * honeypot.
+ */
 export interface Submission extends Pick<FormState, "step" | "email" | "code"> {
   readonly topic?: string;
 }

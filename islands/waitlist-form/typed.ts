@@ -12,7 +12,7 @@ const DIGIT = /\p{Nd}/u;
 const DIGITS = /\d[\d\s\u2010-\u2015-]*/g;
 const CODE_LENGTH = 6;
 
-/** Returns the first code in a text, such as a pasted sentence. Keyboards of many languages have digits of their own. */
+/** Returns the first code in a text, such as a pasted sentence. Many languages have their own digits. */
 export function readCode(typed: string): string | undefined {
   const text = [...typed].map((char) => (DIGIT.test(char) ? toAscii(char) : char)).join("");
   const groups = text.match(DIGITS) ?? [];

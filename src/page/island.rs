@@ -68,7 +68,7 @@ fn markup<'a>(build: &'a IslandBuild, props: &Value) -> &'a str {
             .is_some_and(|it| it.values().all(Value::is_string)),
     };
     let variant = variants.find(|it| is_for(it));
-    let variant = variant.expect("variants.ts of an island has all properties that are no texts");
+    let variant = variant.expect("variants.ts of an island has all properties that are not texts");
     &variant.markup
 }
 

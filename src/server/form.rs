@@ -114,7 +114,7 @@ pub(super) async fn sign_up(State(forms): State<Forms>, request: Request) -> Res
                     lead: copy::fill_email(islands::CODE_ASKED, &fields.email),
                     ..code_form(&fields.email)
                 },
-                // What was typed stays in the field for correction.
+                // The typed text stays in the field for correction.
                 _ => FormState {
                     sign_up: fields,
                     ..empty_form()

@@ -93,7 +93,7 @@ impl Pages {
         render_with_form(self.current(), form)
     }
 
-    /// Returns the page of a link. A question has a recipient.
+    /// Returns the page of a link. A page that names a person has a recipient.
     pub(super) fn link_page(&self, page: LinkPage, recipient: Option<Recipient>) -> Resource {
         let render = |recipient| {
             let html = document::link_page(self.current(), page, recipient);

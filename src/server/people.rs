@@ -127,7 +127,7 @@ impl People {
     }
 }
 
-/// Makes all calls of the store that a request needs, within [`STORE_TIMEOUT`]. Each has a limit of its own, and several
+/// Makes all calls of the store that a request needs, within [`STORE_TIMEOUT`]. Each has its own limit, and several
 /// would add up to more than a proxy waits.
 ///
 /// # Errors

@@ -57,7 +57,7 @@ pub(super) struct Plan {
     pub(super) is_own: bool,
     /// Whether a row has a cell for each column. An object of JSON lines lacks what is empty.
     pub(super) is_table: bool,
-    /// What is wrong with the options.
+    /// Mistakes in the options.
     pub(super) mistakes: Vec<String>,
 }
 

@@ -166,7 +166,7 @@ impl Confirmation {
         task::run(self, stopping).await;
     }
 
-    /// Asks a person to whom the list has just promised that. Does not wait.
+    /// Asks a person, after the list has recorded that it must. Does not wait.
     pub(super) fn ask(&self, email: &Email, client: ClientKey) {
         self.queue().add(email.clone(), client);
         self.asked.notify_one();
