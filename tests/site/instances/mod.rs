@@ -2,6 +2,7 @@
 
 mod database_faults;
 mod load_balancer;
+mod owner;
 mod patroni;
 
 use std::{
@@ -104,12 +105,15 @@ impl Instance {
 
 /// Runs `landing erase` on the list in a database.
 fn erase(url: &str, address: &str) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_landing"))
-        .env_clear()
-        .env("DATABASE_URL", url)
-        .args(["erase", address])
-        .output()
-        .expect("the program runs")
+    let output = landing(url, &["erase", address]).output();
+    output.expect("the program runs")
+}
+
+/// A command on the list in a database.
+fn landing(url: &str, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_landing"));
+    command.env_clear().env("DATABASE_URL", url).args(args);
+    command
 }
 
 /// Clients that sign up in the background, one address after another, and retry failed sign-ups.
@@ -137,8 +141,8 @@ struct Outcomes {
     requested: BTreeSet<String>,
     /// Addresses with a response of 201 or 409.
     acknowledged: BTreeSet<String>,
-    /// Addresses that an erasure may have removed.
-    erased: BTreeSet<String>,
+    /// Addresses that a command of the owner may have removed.
+    taken: BTreeSet<String>,
 }
 
 impl Clients {
@@ -190,19 +194,19 @@ impl Clients {
         });
     }
 
-    /// Returns an address that must be listed.
-    fn any_acknowledged(&self) -> Option<String> {
-        let outcomes = self.state.outcomes.lock().expect("no panic");
-        outcomes
-            .acknowledged
-            .difference(&outcomes.erased)
-            .next()
-            .cloned()
+    /// Takes an address that is listed, for a command of the owner that may remove it.
+    fn take_acknowledged(&self) -> String {
+        let mut outcomes = self.state.outcomes.lock().expect("no panic");
+        let mut listed = outcomes.acknowledged.difference(&outcomes.taken);
+        let address = listed.next().expect("an acknowledged address").clone();
+        outcomes.taken.insert(address.clone());
+        address
     }
 
-    fn note_erased(&self, address: String) {
+    /// Allows an address that no client requested.
+    fn note_requested(&self, address: String) {
         let mut outcomes = self.state.outcomes.lock().expect("no panic");
-        outcomes.erased.insert(address);
+        outcomes.requested.insert(address);
     }
 
     fn finish(self) -> Outcomes {
@@ -248,14 +252,14 @@ impl ClientState {
 }
 
 impl Outcomes {
-    /// Checks that the database lists every acknowledged address that was not erased, each once, no address that
+    /// Checks that the database lists every acknowledged address that was not taken, each once, no address that
     /// nobody requested, and the right count. Returns that count.
     fn assert_stored_in(&self, server: &PostgresServer, database: &str) -> u64 {
         let emails = server.sql(database, "SELECT email FROM waitlist_entries");
         let listed: BTreeSet<_> = emails.lines().map(str::to_owned).collect();
         assert_eq!(emails.lines().count(), listed.len(), "a duplicate entry");
         let lost = self.acknowledged.difference(&listed);
-        let lost: Vec<_> = lost.filter(|it| !self.erased.contains(*it)).collect();
+        let lost: Vec<_> = lost.filter(|it| !self.taken.contains(*it)).collect();
         assert!(lost.is_empty(), "lost: {lost:?}");
         assert!(listed.is_subset(&self.requested));
         let count = server.sql(database, "SELECT sum(entries) FROM waitlist_count");
