@@ -85,7 +85,7 @@ pub trait OwnerList: Ledger {
     fn size(&self) -> StoreFuture<'_, u64>;
 
     /// Adds many entries, as [`Waitlist::join`] does, and returns an outcome for each, in the same order. It is
-    /// for imports: it does not add suppressed addresses, waits for space in the queue and leaves room for visitors
+    /// for imports: it does not add suppressed addresses, waits while the store is busy, and leaves room for visitors
     /// who sign up at the same time.
     ///
     /// # Errors
@@ -94,7 +94,7 @@ pub trait OwnerList: Ledger {
 
     /// Removes the entries of addresses, in any spelling, with all facts about them. Returns for each address whether
     /// it was listed. Once the future resolves, the removal is durable, and so are the suppressions of
-    /// [`Erasure::Suppress`]. It waits for space in the queue.
+    /// [`Erasure::Suppress`]. It waits while the store is busy.
     ///
     /// # Errors
     /// Like [`Waitlist::join`]. Some addresses may be erased, and some suppressed and still listed. Repeating the call is
@@ -115,15 +115,15 @@ pub trait OwnerList: Ledger {
 
     /// Suppresses those addresses that are not on the list, or that [await a
     /// confirmation](WaitlistEntry::awaits_confirmation), because these people have left another list. Returns for each
-    /// address whether it is suppressed now. Once the future resolves, the suppressions are durable. It waits for space in
-    /// the queue.
+    /// address whether it is suppressed now. Once the future resolves, the suppressions are durable. It waits while
+    /// the store is busy.
     ///
     /// # Errors
     /// Like [`Waitlist::join`]. Some addresses may be suppressed. Repeating the call is safe.
     fn suppress(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>>;
 
     /// Lifts the suppressions of addresses, which the owner has suppressed by mistake. Returns, for each, whether it is on the
-    /// list. Once the future resolves, the change is durable. It waits for space in the queue.
+    /// list. Once the future resolves, the change is durable. It waits while the store is busy.
     ///
     /// # Errors
     /// Like [`Waitlist::join`]. Some suppressions may be lifted. Repeating the call is safe.
@@ -143,7 +143,7 @@ pub trait OwnerList: Ledger {
 
     /// Gives the entry of one address another address, and keeps everything else of the entry. Both addresses may be
     /// spellings of the same one. The new address may be suppressed: the owner corrects a typing mistake. It then stays
-    /// suppressed. Once the future resolves, the correction is durable. It waits for space in the queue.
+    /// suppressed. Once the future resolves, the correction is durable. It waits while the store is busy.
     ///
     /// # Errors
     /// Like [`Waitlist::join`].
@@ -194,7 +194,7 @@ pub trait Waitlist: OwnerList {
 
     /// Records facts about the entries of addresses, in any spelling, and returns for each fact whether its address is
     /// on the list. Facts about other addresses are not recorded. Once the future resolves, the facts are durable. It
-    /// waits for space in the queue.
+    /// waits while the store is busy.
     ///
     /// # Errors
     /// Like [`join`](Self::join). Some facts may be recorded. Repeating the call is safe.

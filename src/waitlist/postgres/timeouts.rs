@@ -1,4 +1,4 @@
-//! The longest waits, and what each is for.
+//! How long the store waits at most, and for what.
 
 use std::time::Duration;
 

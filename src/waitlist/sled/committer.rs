@@ -131,6 +131,7 @@ impl SledCommitter {
         self.files.exit_if_missing();
         if has_changes {
             or_exit(self.files.high_water_mark.write(end));
+            // After a power cut, an older mark would accept a copy of the log from before the erasure.
             if self.has_erased {
                 or_exit(self.files.high_water_mark.sync());
             }

@@ -23,7 +23,7 @@ const OTHER: u8 = 255;
 const REMOVED: u8 = 0;
 /// Kind of a fact: the address was confirmed.
 const CONFIRMED: u8 = 1;
-/// Kind of a key of suppressions.
+/// Kind of the key of the list.
 const LIST_KEY: u8 = 2;
 /// Kind of a suppression.
 const SUPPRESSION: u8 = 3;
