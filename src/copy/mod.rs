@@ -269,9 +269,7 @@ pub mod contact {
     pub const LEAD: &str = "{product} isn’t open yet. Join the waitlist for early access.";
     /// Title of the page that asks for the code.
     pub const CODE_TITLE: &str = "Check your inbox";
-    /// Below the form: what happens with the address.
-    pub const PRIVACY: &str = "Only for news of the launch. Leave with one click.";
-    /// Label of the link after it, if the owner has a privacy policy.
+    /// Label of the link below the form, if the owner has a privacy policy.
     pub const PRIVACY_LINK: &str = "Privacy policy";
 }
 
@@ -354,4 +352,6 @@ pub mod links {
         "We have erased your address. If you change your mind, join again.";
     /// Label of the link to the landing page.
     pub const HOME: &str = "Go to Home Page";
+    /// Label of the link to the form.
+    pub const JOIN: &str = "Join again";
 }

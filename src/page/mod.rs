@@ -156,8 +156,8 @@ pub enum LinkAction {
     Ask(&'static str, &'static str),
     /// A button that tries again: its label.
     Retry(&'static str),
-    /// A link to the landing page: its label.
-    Home(&'static str),
+    /// A link to the landing page, or to its form: its label and URL.
+    Visit(&'static str, &'static str),
     /// A link to write to the owner.
     Contact,
 }
@@ -187,9 +187,10 @@ impl LinkPage {
     }
 
     fn content(self) -> (&'static str, &'static str, LinkAction) {
-        use LinkAction::{Ask, Contact, Home, Retry};
+        use LinkAction::{Ask, Contact, Retry, Visit};
         use copy::links as text;
-        let home = Home(text::HOME);
+        let home = Visit(text::HOME, "/");
+        let join = Visit(text::JOIN, "/#contact");
         let retry = Retry(text::RETRY);
         match self {
             Self::Confirm => {
@@ -198,14 +199,14 @@ impl LinkPage {
             }
             Self::Confirmed => (text::CONFIRMED_TITLE, text::CONFIRMED, home),
             Self::AlreadyConfirmed => (text::ALREADY_CONFIRMED_TITLE, text::CONFIRMED, home),
-            Self::NotListed => (text::NOT_LISTED_TITLE, text::NOT_LISTED, home),
+            Self::NotListed => (text::NOT_LISTED_TITLE, text::NOT_LISTED, join),
             Self::WrongConfirmLink => (text::WRONG_LINK_TITLE, text::WRONG_CONFIRM_LINK, home),
             Self::ConfirmFailed => (text::CONFIRM_FAILED_TITLE, text::FAILED, retry),
             Self::Unsubscribe => {
                 let action = Ask(text::UNSUBSCRIBE, text::STAY);
                 (text::UNSUBSCRIBE_TITLE, text::UNSUBSCRIBE_TEXT, action)
             }
-            Self::Unsubscribed => (text::UNSUBSCRIBED_TITLE, text::UNSUBSCRIBED, home),
+            Self::Unsubscribed => (text::UNSUBSCRIBED_TITLE, text::UNSUBSCRIBED, join),
             Self::WrongUnsubscribeLink => {
                 let advice = text::WRONG_UNSUBSCRIBE_LINK;
                 (text::WRONG_LINK_TITLE, advice, Contact)

@@ -35,8 +35,8 @@ pub fn Link(
         }
         .into_any(),
         LinkAction::Retry(label) => button(label).into_any(),
-        LinkAction::Home(label) => view! {
-            <p class="actions"><a class="button" href="/">{label}</a></p>
+        LinkAction::Visit(label, url) => view! {
+            <p class="actions"><a class="button" href=url>{label}</a></p>
             {(!way_out.is_empty()).then(|| {
                 view! { <p class="other"><a href=way_out>{copy::links::NOT_ME}</a></p> }
             })}
