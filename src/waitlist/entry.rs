@@ -53,7 +53,7 @@ pub enum Fact {
 }
 
 impl WaitlistEntry {
-    /// Returns whether the person was asked to confirm the address, and has not. Until then, nobody knows who has signed the
+    /// Returns whether the site promised to ask the person to confirm the address, and the person has not. Until then, nobody knows who has signed the
     /// person up, so a suppression of the address stays.
     pub fn awaits_confirmation(&self) -> bool {
         self.asked_at.is_some() && self.confirmed_at.is_none()

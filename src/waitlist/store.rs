@@ -25,15 +25,15 @@ pub enum JoinOutcome {
     Suppressed,
 }
 
-/// What an erasure leaves behind, besides the keyed hash in the ledger.
+/// Whom an erasure erases, and what it leaves behind besides the keyed hash in the ledger.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub enum Erasure {
-    /// Nothing. An existing suppression of the address stays.
+    /// Everybody, and leaves nothing. An existing suppression of the address stays.
     Complete,
-    /// A suppression of the address: no import adds it again. An address that is not listed is suppressed too.
+    /// Everybody, and suppresses the address: no import adds it again. An address that is not listed is suppressed too.
     Suppress,
-    /// Nothing, and only entries are erased that have not been confirmed, and that were added and asked to confirm
-    /// before this time. Another instance may have recorded a confirmation a moment ago.
+    /// Only people who have not confirmed their address, and who were added and asked to confirm it before this time. It
+    /// leaves nothing. Another instance may have recorded a confirmation a moment ago.
     Unconfirmed {
         /// The time that an entry, and the last request to confirm it, must be older than.
         before: SystemTime,

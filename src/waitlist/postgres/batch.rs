@@ -69,14 +69,13 @@ pub(super) struct Batch {
     remaining: Vec<Range<usize>>,
 }
 
-/// A sign-up: the first entry with its address.
+/// A sign-up: the first entry with its address, or the first of a visitor.
 struct PendingSignUp {
-    /// It is imported unless a visitor signs up with the same address.
     new: NewEntry,
     /// The clients that wait for the outcome. The first one adds the entry.
     replies: Vec<ReplySender<JoinOutcome>>,
     /// The epoch of the first attempt that may have added the entry.
-    uncertain_since: Option<i64>,
+    sent_in_epoch: Option<i64>,
     /// How often the database rejected this row on its own, or did not have it after the insertion.
     failures: u32,
     /// The outcome so far.
@@ -93,7 +92,7 @@ impl PendingSignUp {
                 is_imported: true,
             },
             replies: Vec::new(),
-            uncertain_since: None,
+            sent_in_epoch: None,
             failures: 0,
             outcome: Err(StoreError::Stopped),
         }
@@ -131,8 +130,10 @@ impl Batch {
                     let key = entry.email.key();
                     let sign_up = sign_ups
                         .entry(key.clone())
-                        .or_insert_with(|| PendingSignUp::new(key, entry));
-                    sign_up.new.is_imported &= is_imported;
+                        .or_insert_with(|| PendingSignUp::new(key, entry.clone()));
+                    if sign_up.new.is_imported && !is_imported {
+                        (sign_up.new.entry, sign_up.new.is_imported) = (entry, false);
+                    }
                     sign_up.replies.push(reply);
                 }
             }
@@ -233,7 +234,7 @@ impl Batch {
                 Err(failure) => {
                     if failure.kind.is_without_effect() {
                         for at in newly_uncertain {
-                            self.sign_ups[at].uncertain_since = None;
+                            self.sign_ups[at].sent_in_epoch = None;
                         }
                     }
                     return Err(failure);
@@ -265,7 +266,7 @@ impl Batch {
             // The entry was erased in between, or a trigger drops it. A trigger would drop it every time. Either way,
             // this attempt has not added it.
             if newly_uncertain.contains(&at) {
-                sign_up.uncertain_since = None;
+                sign_up.sent_in_epoch = None;
             }
             sign_up.failures += 1;
             if sign_up.failures < MISSING_CHECKS_MAX {
@@ -284,13 +285,13 @@ impl Batch {
             if sign_up.is_abandoned() {
                 continue;
             }
-            if sign_up.uncertain_since.is_none() {
-                sign_up.uncertain_since = Some(epoch);
+            if sign_up.sent_in_epoch.is_none() {
+                sign_up.sent_in_epoch = Some(epoch);
                 newly_uncertain.push(at);
             }
             // An earlier attempt may have added the entry, and an erasure may have removed it. If the visitor has given
             // up, the owner may have erased the person since.
-            if sign_up.uncertain_since == Some(epoch) {
+            if sign_up.sent_in_epoch == Some(epoch) {
                 to_join.push(at);
             }
         }
@@ -300,10 +301,10 @@ impl Batch {
 
 /// Returns whether a failure is caused by the rows, and not by the database. In that case, another row can be inserted.
 async fn is_row_problem(failure: &Failure, writer: &mut Writer) -> bool {
-    if failure.kind.is_a_row() {
+    if failure.kind.is_caused_by_a_row() {
         return true;
     }
-    if !failure.kind.may_be_a_row() {
+    if !failure.kind.may_be_caused_by_a_row() {
         return false;
     }
     // Another transaction may have locked the row of the slot.

@@ -67,12 +67,12 @@ impl FailureKind {
     }
 
     /// Returns whether a row is the cause.
-    pub(super) fn is_a_row(self) -> bool {
+    pub(super) fn is_caused_by_a_row(self) -> bool {
         matches!(self, Self::Duplicate | Self::RowRejected)
     }
 
     /// Returns whether a row may be the cause. A probe shows whether it is.
-    pub(super) fn may_be_a_row(self) -> bool {
+    pub(super) fn may_be_caused_by_a_row(self) -> bool {
         matches!(
             self,
             Self::Cancelled | Self::StatementFailed | Self::Permanent
@@ -98,6 +98,13 @@ impl Failure {
     pub(super) fn no_slot() -> Self {
         let reason = "rows of waitlist_count are missing, and this user may not create them";
         Self::new(FailureKind::NoSlot, reason)
+    }
+
+    /// Returns the failure of a change that is not repeated: the list was changed since its first attempt, which may have
+    /// taken effect.
+    pub(super) fn changed_meanwhile() -> Self {
+        let reason = "other clients have changed the list meanwhile, and perhaps this change took effect before";
+        Self::new(FailureKind::Permanent, reason)
     }
 
     /// Returns the failure of an attempt that met other transactions.

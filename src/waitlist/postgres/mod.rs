@@ -4,7 +4,7 @@
 //! - `connector`: opens connections to the hosts of a URL. `connection`: one of them, with a timeout for each statement.
 //! - `sql`, `ledger_sql`: the statements. `rows`: their values. `schema`: the tables they need.
 //! - `open`: finds or creates the list when it is opened, and checks privileges.
-//! - `committer`, `batch`, `writer`: commit sign-ups in batches.
+//! - `writer`: changes the list in an epoch. `committer`, `batch`: commit sign-ups with it, in batches.
 //! - `owner`: erasures, corrections, facts, suppressions and the count. `pool`: runs and repeats them, and the ledger's
 //!   statements.
 //! - `state`: the count and the outage, shared by the tasks of an instance.
@@ -213,11 +213,9 @@ impl OwnerList for PostgresWaitlist {
     }
 
     fn are_listed(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
-        let keys: Vec<_> = emails.iter().map(|it| it.key().into_bytes()).collect();
-        Box::pin(async move {
-            check_call(keys.len())?;
-            let listed = listed_entries(&self.reads.query(sql::FIND_LISTED, &[&keys]).await?)?;
-            Ok(keys.iter().map(|key| listed.contains_key(key)).collect())
+        let emails = emails.to_vec();
+        self.call(emails.len(), || async move {
+            owner::are_listed(&self.writes, &emails).await
         })
     }
 

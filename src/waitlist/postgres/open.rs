@@ -1,4 +1,4 @@
-//! Finds the list when it is opened, or creates it. Whether the user of a URL may do what a server does.
+//! Finds the list when it is opened, or creates it, and says whether the user of a URL may do what a server does.
 
 use std::sync::{Arc, OnceLock};
 

@@ -101,14 +101,17 @@ pub(super) async fn correct(
     new: &Email,
 ) -> Result<CorrectOutcome, StoreError> {
     let (old_key, new_key) = (old.key().into_bytes(), new.key().into_bytes());
-    // The sign-up that an attempt named. It may have corrected it.
-    let mut correcting = None;
+    // The sign-up that the first attempt named, and its epoch. It takes effect in that epoch, and raises it, or not at all.
+    let mut first = None;
     change!(pool, |writer| {
         let listed = writer.find_listed(&[&old_key, &new_key]).await?;
         let id = |key: &Vec<u8>| listed.get(key).map(|found| found.id);
         let new_id = id(&new_key).filter(|_| new_key != old_key);
-        if new_id.is_some() && new_id == correcting {
-            return Ok(CorrectOutcome::Corrected);
+        match first {
+            Some((named, _)) if new_id == Some(named) => return Ok(CorrectOutcome::Corrected),
+            // What other clients have changed since must stay.
+            Some((_, epoch)) if epoch != writer.epoch => return Err(Failure::changed_meanwhile()),
+            _ => {}
         }
         let Some(id) = id(&old_key) else {
             return Ok(CorrectOutcome::NotListed);
@@ -116,16 +119,22 @@ pub(super) async fn correct(
         if new_id.is_some() {
             return Ok(CorrectOutcome::NewAddressListed);
         }
-        correcting = Some(id);
+        let is_first = first.is_none();
+        first.get_or_insert((id, writer.epoch));
         let typed = new.as_typed();
         let params: [&(dyn ToSql + Sync); 4] = [&new_key, &typed, &old_key, &id];
         // If somebody has signed up with the new address since it was looked up, the database rejects it as a duplicate.
-        let row = writer.change(sql::CORRECT, &params).await?;
-        // If it is empty, another client has changed the entry since it was looked up.
-        match get::<Vec<Uuid>>(&row, 3)?.is_empty() {
-            true => Err(Failure::conflict()),
-            false => Ok(CorrectOutcome::Corrected),
+        let done = writer.change(sql::CORRECT, &params).await;
+        // A later attempt may fail because the first one took effect.
+        if is_first && done.as_ref().is_err_and(|it| it.kind.is_without_effect()) {
+            first = None;
         }
+        if get::<Vec<Uuid>>(&done?, 3)?.is_empty() {
+            // Another client has changed the entry since it was looked up, so no attempt has taken effect.
+            first = None;
+            return Err(Failure::conflict());
+        }
+        Ok(CorrectOutcome::Corrected)
     })
 }
 
@@ -139,7 +148,7 @@ pub(super) async fn add_facts(
     change!(pool, |writer| {
         let listed = writer.find_listed(&keys).await?;
         // The people as they are, and as they are with the facts. The order prevents deadlocks between instances.
-        let (mut people, mut lifted) = (BTreeMap::new(), Vec::new());
+        let (mut people, mut lifted) = (BTreeMap::new(), HashMap::new());
         for (key, (_, fact)) in keys.iter().zip(facts) {
             let Some(found) = listed.get(*key) else {
                 continue;
@@ -149,11 +158,12 @@ pub(super) async fn add_facts(
                 .or_insert_with(|| (found, found.entry.clone()));
             with_facts.apply(*fact);
             if let Fact::ConfirmedAt(_) = fact {
-                lifted.push(writer.hash(key));
+                lifted.insert(*key, writer.hash(key));
             }
         }
         if !people.is_empty() {
             let found_keys: Vec<_> = people.keys().copied().collect();
+            let lifted: Vec<_> = people.keys().map(|key| lifted.remove(key)).collect();
             let ids: Vec<_> = people.values().map(|(found, _)| found.id).collect();
             let known = EntryColumns::new(people.values().map(|(found, _)| &found.entry));
             let new = EntryColumns::new(people.values().map(|(_, with_facts)| with_facts));
@@ -194,13 +204,24 @@ pub(super) async fn lift(pool: &Pool, emails: &[Email]) -> Result<Vec<bool>, Sto
     change!(pool, |writer| {
         let hashes: Vec<_> = keys.iter().map(|key| writer.hash(key)).collect();
         writer.change(sql::LIFT, &[&hashes]).await?;
-        let listed = writer.find_listed(&keys).await?;
-        Ok(keys.iter().map(|key| listed.contains_key(*key)).collect())
+        are_listed_in(writer, &keys).await
     })
 }
 
-/// Returns whether an address is suppressed. Like a change, this waits until all earlier commits are durable: a person is
-/// told so.
+/// Returns, for each address, whether it is listed. Like a change, this waits until all earlier commits are durable, and
+/// fails on a server that a standby has replaced: whoever has left gets no message.
+pub(super) async fn are_listed(pool: &Pool, emails: &[Email]) -> Result<Vec<bool>, StoreError> {
+    let keys: Vec<_> = emails.iter().map(Email::key).collect();
+    let keys: Vec<_> = keys.iter().map(String::as_bytes).collect();
+    change!(pool, |writer| { are_listed_in(writer, &keys).await })
+}
+
+async fn are_listed_in(writer: &mut Writer, keys: &[&[u8]]) -> Result<Vec<bool>, Failure> {
+    let listed = writer.find_listed(keys).await?;
+    Ok(keys.iter().map(|key| listed.contains_key(*key)).collect())
+}
+
+/// Returns whether an address is suppressed. It waits like [`are_listed`]: a person is told so.
 pub(super) async fn is_suppressed(pool: &Pool, email: &Email) -> Result<bool, StoreError> {
     let key = email.key();
     change!(pool, |writer| {

@@ -15,7 +15,7 @@ use super::{super::suppression::ListKey, sql};
 /// Format of the list that this program reads and writes.
 pub(super) const FORMAT_VERSION: i64 = 7;
 
-/// Number of rows in `waitlist_count`, which [`CREATE_MISSING_SLOTS`] creates. Instances may share a row.
+/// Number of rows in `waitlist_count`, which [`create_missing_slots`] creates. Instances may share a row.
 const SLOTS: i64 = 64;
 
 /// The tables.
@@ -32,7 +32,8 @@ const CREATE_TABLES: [&str; 9] = [
     // id: the id of the sign-up, a UUID of version 7 (RFC 9562). By it, an instance recognises its own sign-ups, and
     // sign-ups of the same millisecond keep their order.
     // source: where the person came from, or NULL.
-    // asked_at, confirmed_at: when the person was asked to confirm the address, and has, or NULL.
+    // asked_at, confirmed_at: when the site promised to ask the person to confirm the address, and when the person
+    // confirmed it, or NULL.
     "CREATE TABLE IF NOT EXISTS waitlist_entries (
         key bytea PRIMARY KEY,
         email text NOT NULL,
@@ -94,15 +95,21 @@ const CREATE_TABLES: [&str; 9] = [
     )",
 ];
 
-/// Creates the missing rows of the count, with the epoch of the others. Late or twice: it does nothing.
-pub(super) const CREATE_MISSING_SLOTS: &str = "
-    INSERT INTO waitlist_count (slot, entries, epoch)
-    SELECT slot, 0, coalesce(
-        (SELECT max(epoch) FROM waitlist_count),
-        (1000 * extract(epoch FROM now()))::bigint
+/// Builds the statements that create the missing rows of the count, with the epoch of the others. They wait for a change
+/// that raises it. Late or twice: they do nothing.
+pub(super) fn create_missing_slots() -> String {
+    let lock_slots = sql::LOCK_SLOTS;
+    format!(
+        "{lock_slots};
+         INSERT INTO waitlist_count (slot, entries, epoch)
+         SELECT slot, 0, coalesce(
+             (SELECT max(epoch) FROM waitlist_count),
+             (1000 * extract(epoch FROM now()))::bigint
+         )
+         FROM generate_series(0, {SLOTS} - 1) AS slot
+         ON CONFLICT (slot) DO NOTHING"
     )
-    FROM generate_series(0, 63) AS slot
-    ON CONFLICT (slot) DO NOTHING";
+}
 
 /// Records the format. Late or twice: it does nothing.
 pub(super) const RECORD_FORMAT: &str = "
@@ -143,9 +150,10 @@ pub(super) async fn create(client: &Client, new_key: ListKey) -> Result<(), Erro
 }
 
 async fn create_once(client: &Client, new_key: ListKey) -> Result<(), Error> {
-    for statement in CREATE_TABLES.into_iter().chain([CREATE_MISSING_SLOTS]) {
+    for statement in CREATE_TABLES {
         client.batch_execute(statement).await?;
     }
+    client.batch_execute(&create_missing_slots()).await?;
     let key = new_key.as_bytes();
     client.execute(sql::CREATE_KEY, &[&key]).await?;
     client.execute(RECORD_FORMAT, &[&FORMAT_VERSION]).await?;

@@ -2,47 +2,51 @@
 //! Those about the ledger are in `ledger_sql`. Those of the tables, of a restore and of reading the whole list are in
 //! `schema`, `restore` and `entries`.
 //!
-//! **Every statement is harmless when it arrives late, or twice.** A statement can hang in a backend or in the network.
-//! It can be repeated on another connection, and run long after another client has changed the list. Two mechanisms
-//! make this safe:
+//! **Every statement is harmless when it arrives late, and when its caller repeats it.** A statement can hang in a backend
+//! or in the network, and run long after another client has changed the list. A caller that loses a response does not know
+//! whether the statement took effect, and sends it again, perhaps over another connection. Two mechanisms make this safe:
 //!
 //! - Each sign-up has an id. A repeated sign-up keeps its id, and an erasure names ids, not only addresses.
-//! - Each slot of the count has an epoch. A statement that adds entries carries an epoch, and takes effect only while
-//!   its slot has that epoch. An erasure raises the epochs of all slots, which are equal. The slot is compared last, in
-//!   the same transaction and in its newest version, so no erasure can come in between.
+//! - Each slot of the count has an epoch. Every change but sign-ups and facts raises the epochs of all slots, to the same
+//!   number. A statement that changes people or suppressions carries the epoch in which it was sent. It locks the row of its
+//!   slot until the commit, and if the newest version of the row has another epoch, everything is rolled back.
 //!
-//! Suppressions rely on the epochs too. A statement that suppresses people, or lifts that, takes effect only in its epoch.
-//! All but sign-ups and confirmations raise all epochs, like an erasure. So none of them undoes a later suppression. The key of the list changes only when a
-//! backup is restored into an empty list, which raises the epoch. A store reads the key after the epoch, so it has the
-//! key of its epoch or a later one, and none of its statements adds a hash under an earlier key.
+//! So a statement that was sent before such a change has no effect after it, whichever instance sent it and however long it
+//! hung. A caller that repeats one reads the new epoch first, so it must know what its first attempt may have done:
 //!
-//! So a statement that was sent before an erasure never adds the erased person again, whichever instance sent it and
-//! however long it hung. The reverse has a limit: an erasure whose result its command reported as unknown may still run.
-//! It then also erases a person who was told meanwhile that the address is on the list, or who has confirmed it. If the epoch has changed before an instance repeats a sign-up, it only checks whether the
-//! address is listed, because the first attempt may have added the entry and an erasure may have removed it.
+//! - A sign-up of an earlier epoch is not repeated. The instance only checks whether the address is listed, because the
+//!   first attempt may have added the entry, and an erasure may have removed it. A correction is given up likewise.
+//! - An erasure names the ids of sign-ups that it has seen. Its limit: one whose result its command reported as unknown may
+//!   still run. It then also erases a person who was told meanwhile that the address is on the list, or who has confirmed it.
+//! - A suppression, and lifting one, are done again. Who changed the same address meanwhile did so during the call.
 //!
-//! The same holds for deliveries, whose number of attempts is what epochs are for sign-ups. So this is what makes each
-//! statement harmless late, twice and lost:
+//! The key of the list changes only when a backup is restored into an empty list, which raises the epoch. A store reads the
+//! key after the epoch, so it has the key of its epoch or a later one, and none of its statements adds a hash under an earlier
+//! key.
 //!
-//! | statements | what makes them harmless |
-//! |---|---|
-//! | `JOIN` | the id of each sign-up, and the epoch |
-//! | `ADD_FACTS` | what was known about each person before, and the epoch |
-//! | `SUPPRESS`, `LIFT`, `RECOUNT` | the epoch, which each of them raises; lost and repeated, they do the same again |
-//! | `ERASE`, `CORRECT` | the epoch, which they raise, and the ids of the sign-ups |
-//! | those of `restore` | one transaction, and the list must be empty |
-//! | `ADD_MESSAGE` | the id of the message |
-//! | `ADD_DELIVERIES` | their numbers, and the id of the addition |
-//! | `BEGIN_DELIVERIES` | the number of the attempt, the state, and the id of the beginning |
-//! | `FINISH_DELIVERIES` | the number of the attempt, and the state |
-//! | `CREATE_MISSING_SLOTS`, `CREATE_KEY`, `RECORD_FORMAT` | they do nothing if it exists |
-//! | `TOUCH_SLOT`, `probe` | they change nothing |
+//! Deliveries have no epoch. The number of attempts of each is what protects it.
+//!
+//! | statements | late | repeated |
+//! |---|---|---|
+//! | `JOIN` | the epoch | the id of each sign-up |
+//! | `ADD_FACTS` | the epoch, and what was known about each person | what was known about each person |
+//! | `ERASE` | the epoch | the ids of the sign-ups |
+//! | `CORRECT` | the epoch | the id of the sign-up, and the epoch of the first attempt |
+//! | `SUPPRESS`, `LIFT`, `RECOUNT` | the epoch | they do the same again |
+//! | those of `restore` | one transaction, and the list must be empty | the same |
+//! | `ADD_MESSAGE` | the id of the message | the same |
+//! | `ADD_DELIVERIES` | their numbers | the id of the addition |
+//! | `BEGIN_DELIVERIES` | the number of the attempt, and the state | the id of the beginning |
+//! | `FINISH_DELIVERIES` | the number of the attempt, and the state | the same |
+//! | `create_missing_slots` | what exists stays; the others have the epoch of the list, which they wait for | the same |
+//! | `CREATE_KEY`, `RECORD_FORMAT` | what exists stays | the same |
+//! | `TOUCH_SLOT`, `probe` | they change nothing | the same |
 //!
 //! All others only read, lock rows for a change that follows in the same transaction, or set up a session.
 //!
 //! A list of erased ids would not be enough. It does not stop a statement that read the list before the erasure. Nor
 //! does it stop a statement of an instance that crashed, if the visitor then signed up through another instance. The
-//! test module `delayed_statements` delays each statement in turn.
+//! test modules `delayed_statements` and `interleaved_changes` delay each statement in turn, and change the list meanwhile.
 //!
 //! The torture `conformance` checks another database that speaks this protocol, such as CockroachDB.
 
@@ -145,20 +149,21 @@ pub(super) const JOIN: &str = "
         ARRAY(SELECT key FROM suppressed)";
 
 /// Sets the times $5 and $6 when the people with the keys $3 and the ids $4 were asked to confirm, and have. Takes effect
-/// only for those of whom the times $7 and $8 are known, and returns their ids. Late: other times are known, or slot $1
-/// no longer has the epoch $2, so it divides by zero like [`JOIN`], and is rolled back. Twice: it does nothing. Lifts the
-/// suppressions with the hashes $9, of those who confirm.
+/// only for those of whom the times $7 and $8 are known, lifts the suppressions of their hashes $9, and returns their ids.
+/// The hash is NULL of somebody who does not confirm. Late: other times are known, or slot $1 no longer has the epoch $2,
+/// so it divides by zero like [`JOIN`], and is rolled back. Twice: it does nothing.
 pub(super) const ADD_FACTS: &str = "
     WITH recorded AS (
         UPDATE waitlist_entries AS entry SET asked_at = new.asked_at, confirmed_at = new.confirmed_at
-        FROM unnest($3::bytea[], $4::uuid[], $5::timestamptz[], $6::timestamptz[], $7::timestamptz[], $8::timestamptz[])
-            AS new (key, id, asked_at, confirmed_at, known_asked_at, known_confirmed_at)
+        FROM unnest($3::bytea[], $4::uuid[], $5::timestamptz[], $6::timestamptz[], $7::timestamptz[], $8::timestamptz[],
+                $9::bytea[])
+            AS new (key, id, asked_at, confirmed_at, known_asked_at, known_confirmed_at, hash)
         WHERE entry.key = new.key AND entry.id = new.id
             AND entry.asked_at IS NOT DISTINCT FROM new.known_asked_at
             AND entry.confirmed_at IS NOT DISTINCT FROM new.known_confirmed_at
-        RETURNING entry.id
+        RETURNING entry.id, new.hash
     ), lifted AS (
-        DELETE FROM waitlist_suppressed WHERE hash = ANY($9::bytea[])
+        DELETE FROM waitlist_suppressed WHERE hash IN (SELECT hash FROM recorded)
     ), counted AS (
         UPDATE waitlist_count SET entries = entries WHERE slot = $1 AND epoch = $2
         RETURNING entries

@@ -59,7 +59,7 @@ impl Writer {
     ) -> Result<Self, Failure> {
         let mut read = read_slot(&mut connection, state, slot).await;
         if has_kind(&read, FailureKind::NoSlot) {
-            let created = connection.execute(schema::CREATE_MISSING_SLOTS).await;
+            let created = connection.execute(&schema::create_missing_slots()).await;
             if has_kind(&created, FailureKind::Permanent) {
                 return Err(Failure::no_slot());
             }
@@ -200,7 +200,7 @@ impl Writer {
             self.connection.has_failed = true;
         }
         match done {
-            Err(failure) if failure.kind.is_a_row() => Ok(()),
+            Err(failure) if failure.kind.is_caused_by_a_row() => Ok(()),
             done => done,
         }
     }

@@ -65,7 +65,7 @@ impl Contents {
                 added.ok_or(UnusableReason::DamagedItems(number))?;
             }
         }
-        contents.ledger.mark_interrupted();
+        contents.ledger.forget_begun();
         let end = contents.tail.end();
         if end < minimum {
             return Err(UnusableReason::MissingItems(end..minimum).into());

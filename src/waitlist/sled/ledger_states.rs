@@ -114,8 +114,8 @@ impl LedgerStates {
         Some(())
     }
 
-    /// Marks deliveries as unknown that had begun when the process ended.
-    pub(super) fn mark_interrupted(&mut self) {
+    /// Forgets which deliveries had begun when the process ended. Then their results are unknown.
+    pub(super) fn forget_begun(&mut self) {
         self.begun_at.clear();
     }
 }

@@ -341,6 +341,8 @@ fn every_call_that_changes_something_is_in_the_history() {
 fn every_statement_that_changes_something_is_in_the_table() {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/waitlist/postgres");
     let source = |name: &str| fs::read_to_string(directory.join(name)).expect("readable");
+    let sql = source("sql.rs");
+    let table: Vec<_> = sql.lines().filter(|it| it.starts_with("//! |")).collect();
     let mut changing = 0;
     for file in ["sql.rs", "ledger_sql.rs", "schema.rs"] {
         let text = source(file).replace("\npub(super) ", "\n");
@@ -355,7 +357,8 @@ fn every_statement_that_changes_something_is_in_the_table() {
             ];
             if changes.iter().any(|change| rest.contains(change)) {
                 changing += 1;
-                assert!(source("sql.rs").contains(&format!("`{name}`")), "{name}");
+                let is_in = |row: &&str| row.contains(&format!("`{name}`"));
+                assert!(table.iter().any(is_in), "{name}");
             }
         }
     }

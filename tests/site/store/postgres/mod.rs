@@ -5,6 +5,7 @@ mod connection_loss;
 mod count_drift;
 mod delayed_statements;
 mod instances;
+mod interleaved_changes;
 mod multiple_hosts;
 mod opening;
 mod outage;

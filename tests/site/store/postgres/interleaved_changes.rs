@@ -1,0 +1,161 @@
+//! Changes that another client's change comes between: before they are repeated, or before they are committed.
+
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use futures_util::FutureExt;
+use landing::waitlist::{
+    CorrectOutcome, Erasure, Fact, JoinOutcome, OwnerList, PostgresWaitlist, StoreError, Waitlist,
+    WaitlistEntry,
+};
+use tokio::{
+    task::JoinHandle,
+    time::{sleep, timeout},
+};
+
+use super::{ProxiedDatabase, SharedDatabase};
+use crate::{
+    fault_proxy::Fault,
+    process::TEST_TIMEOUT,
+    store::{addresses, email, entry, join},
+};
+
+/// Returns a sign-up of somebody who is asked to confirm the address.
+fn unconfirmed(typed: &str) -> WaitlistEntry {
+    WaitlistEntry {
+        asked_at: Some(SystemTime::now()),
+        ..entry(typed, 1)
+    }
+}
+
+/// An instance creates the missing rows of the count while an erasure commits. A sign-up from before it must not find an old
+/// epoch in any row.
+#[tokio::test(flavor = "multi_thread")]
+async fn created_count_rows_have_the_epoch_of_an_erasure_under_way() {
+    let database = SharedDatabase::create();
+    let first = database.open();
+    join(&first, "ann@example.com").await;
+    database.sql("DELETE FROM waitlist_count WHERE entries = 0");
+    let second = database.open();
+    let erasing = database.start_sleeping(
+        "BEGIN; UPDATE waitlist_count SET epoch = epoch + 1; SELECT pg_sleep(1); COMMIT",
+    );
+    join(&second, "bob@example.com").await;
+    erasing.await.expect("no panic");
+    let epochs = "SELECT count(DISTINCT epoch) FROM waitlist_count";
+    assert_eq!(database.sql(epochs), "1");
+}
+
+/// The site asks a person again before the database executes the confirmation, whose instance is gone.
+#[tokio::test(flavor = "multi_thread")]
+async fn late_confirmation_without_effect_lifts_no_suppression() {
+    let proxy = ProxiedDatabase::create("late").await;
+    let (gone, other) = (proxy.open(), proxy.database.open());
+    let late = email("late@example.com");
+    assert_eq!(other.suppress(&[late.clone()]).await, Ok(vec![true]));
+    let joined = other.join(unconfirmed("late@example.com")).await;
+    assert_eq!(joined, Ok(JoinOutcome::New));
+    // The first matching statement looks the person up.
+    proxy.fail_second(Fault::HoldOpen);
+    let confirmed = Fact::ConfirmedAt(SystemTime::now());
+    let confirming = gone.add_facts(vec![(late.clone(), confirmed)]);
+    tokio::select! {
+        _ = confirming => panic!("the proxy did not hold the statement back"),
+        held = timeout(TEST_TIMEOUT, until_fault(&proxy)) => held.expect("no timeout"),
+    }
+    drop(gone);
+    let asked = Fact::AskedAt(SystemTime::now());
+    let asking = other.add_facts(vec![(late.clone(), asked)]);
+    assert_eq!(asking.await, Ok(vec![true]));
+    proxy.release().await;
+    let person = other.person(&late).await.expect("no error");
+    assert_eq!(person.expect("listed").confirmed_at, None);
+    assert_eq!(other.is_suppressed(&late).await, Ok(true));
+}
+
+/// The response to a correction is lost. Before it is repeated, another client corrects the address back.
+#[tokio::test(flavor = "multi_thread")]
+async fn repeated_correction_does_not_undo_a_later_one() {
+    let (proxy, other, correcting) = correct_without_response().await;
+    let (late, right) = (email("late@example.com"), email("right@example.com"));
+    other.correct(&right, &late).await.expect("no error");
+    let corrected = correcting.await.expect("no panic");
+    assert!(corrected.is_err(), "the outcome is unknown: {corrected:?}");
+    assert_eq!(addresses(&other), ["late@example.com"]);
+    assert_eq!(proxy.faults(), 1);
+}
+
+/// As above. The person leaves, and another one signs up with the old address.
+#[tokio::test(flavor = "multi_thread")]
+async fn repeated_correction_changes_no_other_sign_up() {
+    let (proxy, other, correcting) = correct_without_response().await;
+    let right = email("right@example.com");
+    let erased = other.erase(&[right.clone()], Erasure::Suppress).await;
+    assert_eq!(erased, Ok(vec![true]));
+    assert_eq!(join(&other, "late@example.com").await, JoinOutcome::New);
+    let corrected = correcting.await.expect("no panic");
+    assert!(corrected.is_err(), "the outcome is unknown: {corrected:?}");
+    assert_eq!(addresses(&other), ["late@example.com"]);
+    assert_eq!(proxy.faults(), 1);
+}
+
+/// A visitor types a suppressed address while it is imported. The visitor must confirm it.
+#[tokio::test(flavor = "multi_thread")]
+async fn visitor_of_an_imported_address_is_asked_to_confirm_it() {
+    let database = SharedDatabase::create();
+    let list = Arc::new(database.open());
+    let late = email("late@example.com");
+    assert_eq!(list.suppress(&[late.clone()]).await, Ok(vec![true]));
+    // While the first one waits for a lock, the others join the next batch.
+    let locked = database
+        .start_sleeping("BEGIN; LOCK TABLE waitlist_entries IN SHARE MODE; SELECT pg_sleep(60)");
+    let first = tokio::spawn({
+        let list = Arc::clone(&list);
+        async move { join(&*list, "first@example.com").await }
+    });
+    database.wait_for_lock();
+    let mut importing = list.join_all(vec![entry("late@example.com", 1)]);
+    assert!((&mut importing).now_or_never().is_none(), "it waits");
+    let mut joining = list.join(unconfirmed("late@example.com"));
+    assert!((&mut joining).now_or_never().is_none(), "it waits");
+    database.end_sleeping();
+    locked.await.expect("no panic");
+    first.await.expect("no panic");
+    importing.await.expect("no error");
+    joining.await.expect("no error");
+    let person = list.person(&late).await.expect("no error");
+    assert!(person.expect("listed").awaits_confirmation());
+    assert_eq!(list.is_suppressed(&late).await, Ok(true));
+}
+
+/// A correction that has taken effect, without a response.
+type Correcting = JoinHandle<Result<CorrectOutcome, StoreError>>;
+
+/// Corrects an address, and returns once the correction has taken effect. It is repeated when its response does not come.
+async fn correct_without_response() -> (ProxiedDatabase, PostgresWaitlist, Correcting) {
+    let proxy = ProxiedDatabase::create("late").await;
+    let (list, other) = (proxy.open(), proxy.database.open());
+    join(&other, "late@example.com").await;
+    // The first matching statement looks the person up.
+    proxy.fail_second(Fault::NoResponse);
+    let correcting = tokio::spawn(async move {
+        let (late, right) = (email("late@example.com"), email("right@example.com"));
+        list.correct(&late, &right).await
+    });
+    timeout(TEST_TIMEOUT, until_fault(&proxy))
+        .await
+        .expect("no timeout");
+    while addresses(&other) != ["right@example.com"] {
+        sleep(Duration::from_millis(10)).await;
+    }
+    (proxy, other, correcting)
+}
+
+/// Waits until the proxy has made a statement fail.
+async fn until_fault(proxy: &ProxiedDatabase) {
+    while proxy.faults() == 0 {
+        sleep(Duration::from_millis(10)).await;
+    }
+}
