@@ -26,8 +26,11 @@ const FAST_TYPES = ["wifi", "ethernet"];
  */
 const MAX_ROUND_TRIP_MS = 100;
 
-/** Longest wait for the report of the first paint, in milliseconds. Some browsers make none. */
-const PAINT_TIMEOUT_MS = 3000;
+/**
+ * Longest wait for the report of the first paint after the first frame, in milliseconds. Firefox makes none for a page that
+ * opens at a fragment.
+ */
+const PAINT_REPORT_MS = 250;
 
 const { documentElement: root, head } = document;
 const { connection } = navigator as Navigator & { connection?: Connection };
@@ -62,11 +65,13 @@ function insert(template: string) {
 }
 
 /**
- * Calls back after the first paint, or after `PAINT_TIMEOUT_MS`, or both. The page can be idle before the first paint,
- * and loading the islands then would delay it.
+ * Calls back after the first paint, or `PAINT_REPORT_MS` after the first frame of the parsed page, or both. The page can be
+ * idle before the first paint, and loading the islands then would delay it.
  */
 function afterFirstPaint(callback: () => void) {
-  setTimeout(callback, PAINT_TIMEOUT_MS);
+  addEventListener("DOMContentLoaded", () =>
+    requestAnimationFrame(() => setTimeout(callback, PAINT_REPORT_MS)),
+  );
   new PerformanceObserver((entries) => {
     if (entries.getEntriesByName("first-contentful-paint")[0]) callback();
   }).observe({ type: "paint", buffered: true });

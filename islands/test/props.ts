@@ -13,7 +13,7 @@ export const WAITLIST_FORM_PROPS: WaitlistFormProps = {
   code: "",
   lead: "",
   outcome: "",
-  message: "Launch news only. Leave with one click.",
+  message: "We’ll email you when Steward $& Co is ready.",
 };
 
 export const CONTACT_LINKS_PROPS: ContactLinksProps = {

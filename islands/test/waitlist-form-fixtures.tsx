@@ -12,7 +12,7 @@ import WaitlistForm from "../waitlist-form/waitlist-form";
 export const EMAIL = "ada@example.com";
 export const PRERENDERED_COUNT = 41;
 export const MESSAGES = {
-  promise: "Launch news only. Leave with one click.",
+  promise: "We’ll email you when Steward $& Co is ready.",
   empty: "Please enter your email address",
   invalid: "Please enter a valid email address",
   listed: "Email already on waitlist",

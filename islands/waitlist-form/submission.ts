@@ -30,8 +30,9 @@ export type Settings = Pick<WaitlistFormProps, "product" | "confirms">;
 type Result = readonly [FormState, text: string];
 
 /** Returns the form that asks for an address, with this one in its field. */
-export function emailForm(email = ""): FormState {
-  return { step: "email", email, code: "", lead: "", outcome: "", message: COPY.PROMISE };
+export function emailForm({ product }: Settings, email = ""): FormState {
+  const message = withProduct(COPY.PROMISE, product);
+  return { step: "email", email, code: "", lead: "", outcome: "", message };
 }
 
 function codeForm(email: string, lead: string): FormState {
@@ -40,8 +41,8 @@ function codeForm(email: string, lead: string): FormState {
 }
 
 /** Returns the form without an outcome. */
-export function pristine(form: FormState): FormState {
-  const message = form.step === "code" ? COPY.CODE_HINT : COPY.PROMISE;
+export function pristine(form: FormState, settings: Settings): FormState {
+  const message = form.step === "code" ? COPY.CODE_HINT : emailForm(settings).message;
   return { ...form, outcome: "", message };
 }
 
@@ -60,7 +61,7 @@ export async function submit(
   const { step, email } = submission;
   const text = withProduct(step === "email" ? COPY.JOINED : COPY.CONFIRMED, settings.product);
   if (settings.confirms && step === "email") return [codeForm(email, COPY.CODE_SENT), text];
-  return [{ ...emailForm(), outcome: "joined", message: text }, text];
+  return [{ ...emailForm(settings), outcome: "joined", message: text }, text];
 }
 
 /** Throws on any other status than success. */

@@ -21,7 +21,11 @@ export type FormControls = ReturnType<typeof useForm>;
 /** `initial` is what the server's page shows. `onSuccess` is called after each submit that succeeds. */
 export function useForm(settings: Settings, initial: FormState, onSuccess: () => void) {
   const refs = useRefs();
-  const { view, update, announce, show, onInput, isRepeat } = useView(initial, refs.input);
+  const { view, update, announce, show, onInput, isRepeat } = useView(
+    settings,
+    initial,
+    refs.input,
+  );
   const { form } = view;
   // Not `isPending`: it is as old as the last render, and two submits can come before the next one.
   const isSending = useRef(false);
@@ -39,7 +43,7 @@ export function useForm(settings: Settings, initial: FormState, onSuccess: () =>
     const sent = { ...form, email, code };
     isSending.current = true;
     dismissToast();
-    update({ form: pristine(form), isPending: true, announcement: "" });
+    update({ form: pristine(form, settings), isPending: true, announcement: "" });
     const [after, text] = await submit(submission, sent, settings);
     isSending.current = false;
     show(after, text);
@@ -59,7 +63,7 @@ export function useForm(settings: Settings, initial: FormState, onSuccess: () =>
   function returnToEmail(event: MouseEvent) {
     event.preventDefault();
     if (isSending.current) return;
-    show(emailForm(form.email));
+    show(emailForm(settings, form.email));
     focusIn(refs.form, refs.input);
   }
 

@@ -3,7 +3,7 @@ import { type RefObject, useRef, useState } from "react";
 import type { FormState } from "../bindings/wire";
 import { dismissToast, showToast } from "../toast-store";
 import * as COPY from "./copy.json";
-import { hasFailed, pristine } from "./submission";
+import { hasFailed, pristine, type Settings } from "./submission";
 import { trimInvisible } from "./typed";
 
 /** How long a text stays in the live region, in milliseconds. The page shows it too, so it is not read a second time. */
@@ -20,7 +20,11 @@ export interface View {
   readonly isAnnounced: boolean;
 }
 
-export function useView(initial: FormState, input: RefObject<HTMLInputElement | null>) {
+export function useView(
+  settings: Settings,
+  initial: FormState,
+  input: RefObject<HTMLInputElement | null>,
+) {
   const [view, setView] = useState<View>({
     form: initial,
     isPending: false,
@@ -63,7 +67,8 @@ export function useView(initial: FormState, input: RefObject<HTMLInputElement | 
     if (input.current && view.form.step === "email" && visible !== value)
       input.current.value = visible;
     // Password managers dispatch input events that change nothing.
-    if (value !== valueAtOutcome.current) update({ form: pristine(view.form), announcement: "" });
+    if (value !== valueAtOutcome.current)
+      update({ form: pristine(view.form, settings), announcement: "" });
   }
 
   /** Returns whether an empty submit repeats the one that has emptied the field. */

@@ -105,9 +105,9 @@ pub mod comparison {
     /// Heading, in two lines.
     pub const TITLE: [&str; 2] = ["A chat assistant tells you how.", "{product} gets it done."];
     /// Below the heading.
-    pub const LEAD: &str = "Six tasks, and what you have the next morning.";
+    pub const LEAD: &str = "Six tasks, and who does the work.";
     /// Heading of the first column.
-    pub const TASK_HEADING: &str = "You ask for";
+    pub const TASK_HEADING: &str = "Task";
     /// Headings of the other columns: the assistant and the agent.
     pub const COLUMNS: [&str; 2] = ["A chat assistant", "{product}"];
     /// The rows: the task, the assistant's result, the agent's result.
@@ -244,7 +244,7 @@ pub mod infrastructure {
         ),
         (
             "No platform shutdown",
-            "No single company runs the storage, so none can close it or change its rules.",
+            "No single company runs the storage, so none can close it alone.",
         ),
     ];
 }
@@ -269,7 +269,9 @@ pub mod contact {
     pub const LEAD: &str = "{product} isn’t open yet. Join the waitlist for early access.";
     /// Title of the page that asks for the code.
     pub const CODE_TITLE: &str = "Check your inbox";
-    /// Label of the link below the form, if the owner has a privacy policy.
+    /// Below the form: what happens with the address.
+    pub const PRIVACY: &str = "Only for news of the launch. Leave with one click.";
+    /// Label of the link after it, if the owner has a privacy policy.
     pub const PRIVACY_LINK: &str = "Privacy policy";
 }
 

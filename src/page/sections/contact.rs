@@ -39,7 +39,7 @@ pub fn Contact() -> impl IntoView {
         social_host: site.social_host.clone(),
     };
     let privacy = site.privacy_url.clone().map(|url| {
-        view! { <p class="note"><a href=url>{contact::PRIVACY_LINK}</a></p> }
+        view! { " "<a href=url>{contact::PRIVACY_LINK}</a> }
     });
     view! {
         <section id="contact" class="contact" tabindex="-1" aria-labelledby="contact-title">
@@ -50,7 +50,7 @@ pub fn Contact() -> impl IntoView {
                 </div>
                 <div id="waitlist">
                     <ReactIsland name="waitlist-form" start=StartCondition::Visible props=form/>
-                    {privacy}
+                    <p class="note">{contact::PRIVACY}{privacy}</p>
                 </div>
             </div>
             <ReactIsland name="contact-links" start=StartCondition::AfterForm props=links/>
