@@ -18,7 +18,7 @@ pub(super) struct Timeouts {
     /// For the headers of an HTTP/1 request to arrive. Also closes a keep-alive connection without a further
     /// request. (Apache's defaults are 20 and 5 seconds.)
     pub(super) header_read: Duration,
-    /// For a connection without any traffic. Longer than any response takes.
+    /// For a connection without any traffic. Longer than a body and the store may take together, after the head.
     pub(super) idle: Duration,
 }
 

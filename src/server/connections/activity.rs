@@ -35,7 +35,7 @@ pub(super) struct State {
     pub(super) has_body: bool,
     /// The last request is a form of the landing page, so its client reads HTML.
     pub(super) is_form: bool,
-    /// When the connection got its place, a head began to arrive, or something was written, for the last time.
+    /// When the connection got its place, a head began to arrive or had arrived, or something was written, for the last time.
     pub(super) waiting_since: Instant,
     pub(super) closes_after_response: bool,
     /// If it closes as soon as no request is lost: how long the server then still reads from it.
@@ -104,6 +104,7 @@ impl Activity {
 
 impl State {
     pub(super) fn start_request(&mut self, request: &Request<Incoming>) {
+        self.waiting_since = Instant::now();
         self.has_request = true;
         self.has_body = !request.body().is_end_stream();
         self.is_http2 = request.version() == Version::HTTP_2;

@@ -161,9 +161,13 @@ impl ConnectionLimit {
         for placed in places.clients.values() {
             let (mut slow_of_client, mut open) = (Vec::new(), placed.len());
             for activity in placed {
-                let state = activity.lock();
+                let mut state = activity.lock();
                 match state.phase() {
-                    _ if state.closing.is_some() => open -= 1,
+                    _ if state.closing.is_some() => {
+                        open -= 1;
+                        // Once more: its client may have become slow since then, and nothing else notices that.
+                        state.evict();
+                    }
                     Phase::Idle => idle.push((state.waiting_since, activity)),
                     Phase::Slow => slow_of_client.push(activity),
                     Phase::Busy => {}
@@ -225,7 +229,6 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let mut granted = Vec::new();
         let mut places = self.limit.lock();
         places.free += 1;
         if let Some(client) = self.client
@@ -236,19 +239,19 @@ impl Drop for Place {
                 places.clients.remove(&client);
             }
         }
-        // The first of all that wait, or of those within their share. Most are of the same client, and some have given up.
+        // One place is free, so one connection gets it: the first of all that wait, or of those within their share. Most are of
+        // the same client, and some have given up.
         let mut rejected = None;
-        while let Some(next) = places.queue.iter().position(|(client, grant)| {
+        let next = places.queue.iter().position(|(client, grant)| {
             let may_take = rejected != Some(*client) && self.limit.may_take(&places, *client);
             rejected = Some(*client).filter(|_| !may_take);
             may_take && !grant.is_closed()
-        }) && let Some((client, grant)) = places.queue.remove(next)
-        {
-            granted.push((grant, self.limit.take(&mut places, client)));
-        }
+        });
+        let next = next.and_then(|next| places.queue.remove(next));
+        let granted = next.map(|(client, grant)| (grant, self.limit.take(&mut places, client)));
         drop(places);
         // Without the lock, which a place takes that nobody wants any more.
-        for (grant, place) in granted {
+        if let Some((grant, place)) = granted {
             let _ = grant.send(place);
         }
     }

@@ -272,6 +272,43 @@ async fn request_that_arrives_at_the_eviction_gets_its_whole_response() {
     panic!("no request has arrived at an eviction");
 }
 
+/// Otherwise a client only has to stop sending at that moment, and keeps its place.
+#[tokio::test]
+async fn connection_that_is_told_to_close_and_then_becomes_slow_makes_room() {
+    let site = TestSite::with_options(&["--max-connections=64"]).await;
+    let mut idle = Vec::new();
+    for number in 0..56 {
+        idle.push(open_idle(&site, number).await);
+    }
+    sleep(EVICTION_AGE).await;
+    let mut visitors = Vec::new();
+    for (stream, number) in idle.iter_mut().zip(0..16) {
+        // The server closes the oldest idle connection for the visitor, mostly before it reads from it.
+        let (visitor, _) = tokio::join!(
+            site.connect_from([127, 0, 1, number]),
+            stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: "),
+        );
+        visitors.push(visitor);
+        sleep(Duration::from_millis(20)).await;
+    }
+    sleep(EVICTION_AGE).await;
+    let mut visitor = site.connect_from([127, 0, 1, 100]).await;
+    assert!(get_succeeds(&mut visitor).await);
+    // More than one search.
+    sleep(Duration::from_millis(100)).await;
+    let mut closed = 0;
+    for stream in &mut idle {
+        let mut response = String::new();
+        let read = timeout(
+            Duration::from_millis(1),
+            stream.read_to_string(&mut response),
+        )
+        .await;
+        closed += usize::from(read.is_ok() && response.starts_with("HTTP/1.1 503 "));
+    }
+    assert!(closed > 0, "no slow connection was closed");
+}
+
 /// Visits until the server closes an idle connection of another client to make room. So it has looked at all others too.
 async fn visit_until_an_idle_connection_closes(site: &TestSite) {
     let mut idle = site.connect_from([127, 0, 0, 3]).await;

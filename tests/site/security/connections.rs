@@ -8,7 +8,10 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use super::{connection_limit::get_succeeds, overload::CapturedLog};
+use super::{
+    connection_limit::{get_succeeds, sign_up},
+    overload::{CapturedLog, hanging_store},
+};
 use crate::test_site::TestSite;
 
 /// Much longer than the time that a request may take to arrive, or a connection may be idle.
@@ -165,6 +168,24 @@ async fn slow_body_times_out_with_408_for_api_and_form() {
     assert!(form.starts_with("HTTP/1.1 408 "), "{form}");
     assert!(form.contains("Please try again."), "{form}");
     assert_eq!(site.count().await, 0);
+}
+
+/// The deadlines of its head, of its body and of the store add up to more than that of an idle connection.
+#[tokio::test]
+async fn request_that_is_slow_in_every_part_gets_a_response() {
+    let (list, _calls) = hanging_store();
+    let site = TestSite::with_store(list).await;
+    let request = sign_up("ann@example.com");
+    let (head, body) = request.split_once("\r\n\r\n").expect("a body");
+    let mut stream = site.connect().await;
+    for (part, seconds) in [(head, 13), ("\r\n\r\n", 9), (body, 0)] {
+        stream.write_all(part.as_bytes()).await.expect("it is open");
+        sleep(Duration::from_secs(seconds)).await;
+    }
+    let mut status_line = [0; 12];
+    let read = timeout(TEST_TIMEOUT, stream.read_exact(&mut status_line)).await;
+    read.expect("in time").expect("a response");
+    assert_eq!(&status_line, b"HTTP/1.1 503");
 }
 
 #[tokio::test]
