@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// The body of `POST /api/waitlist`, and of its 201 response: a waitlist entry (spec §3). The form without JavaScript sends the
 /// same fields, and shows them again after a failure.
-#[derive(Clone, Default, Deserialize, Serialize)]
+#[derive(Clone, Default, Deserialize, Eq, Hash, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct SignUpBody {
     /// The address as typed; in a response without surrounding spaces.
@@ -100,7 +100,7 @@ pub struct WaitlistFormProps {
 
 /// The content of the form: its step, the typed texts, and the outcome. The server renders it, and the island continues
 /// from there.
-#[derive(Clone, Default, Serialize)]
+#[derive(Clone, Default, Eq, Hash, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct FormState {
     /// The step.
@@ -119,7 +119,7 @@ pub struct FormState {
 }
 
 /// The steps of the form.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub enum FormStep {
@@ -131,7 +131,7 @@ pub enum FormStep {
 }
 
 /// The outcome of a submit.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub enum FormOutcome {

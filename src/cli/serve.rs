@@ -135,7 +135,8 @@ async fn serve_until_stopped(
     };
     tracing::info!("serving on http://{addr}, {list} in {store}");
     service_manager::notify(NotifyState::Ready);
-    serve(listener, state, async || {
+    let shutdown_grace = Duration::from_secs(config.shutdown_grace);
+    serve(listener, state, shutdown_grace, async || {
         signals.next().await;
         service_manager::notify(NotifyState::Stopping);
     })

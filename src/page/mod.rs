@@ -141,7 +141,7 @@ pub enum LinkPage {
 }
 
 /// Whom a link names, for the page that asks.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Eq, Hash, PartialEq)]
 pub struct Recipient {
     /// The address, masked.
     pub address: String,

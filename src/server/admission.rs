@@ -1,19 +1,22 @@
 //! Who may attempt something: the cross-site check, the rate limit, and where a visitor comes from.
 
-use std::net::{IpAddr, SocketAddr};
+use std::{
+    marker::PhantomData,
+    net::{IpAddr, SocketAddr},
+};
 
 use axum::{
-    extract::ConnectInfo,
+    extract::{ConnectInfo, FromRequest, Request},
     http::{header, request::Parts},
 };
-use tokio_util::sync::CancellationToken;
 use url::{Url, form_urlencoded};
 
 use super::{
-    ClientKey, RequestError, TrustedProxies,
+    AppState, ClientKey, RequestError, TrustedProxies, body,
     client::FORWARDED_FOR,
     people::Visitor,
-    rate_limit::{LimitedAction, RateLimits},
+    preconditions::Preconditions,
+    rate_limit::{Limited, LimitedAction, RateLimits},
     warning_throttle::WarningThrottle,
 };
 use crate::{config::Config, waitlist::Source};
@@ -25,19 +28,39 @@ pub(super) struct Admission {
     /// The origin of the site, such as `https://steward.example`.
     origin: String,
     untrusted_proxy_warning: WarningThrottle,
-    /// Limits the time in which a request arrives.
-    pub(super) shutdown: CancellationToken,
+}
+
+/// What a visitor sends to a server function `F`, once it is clear that the function may act. Checks the visitor before it reads
+/// the body.
+pub(super) struct Admitted<F, T>(pub(super) Visitor, pub(super) T, pub(super) PhantomData<F>);
+
+impl<F: Limited, T> FromRequest<AppState> for Admitted<F, T>
+where
+    T: FromRequest<(), Rejection: Into<RequestError>>,
+{
+    type Rejection = RequestError;
+
+    async fn from_request(request: Request, state: &AppState) -> Result<Self, RequestError> {
+        let (parts, body) = request.into_parts();
+        let visitor = state.admission.admit(F::ACTION, &parts)?;
+        let preconditions = Preconditions::of(&parts.headers);
+        // No other resource with a POST has one.
+        let has_etag = parts.uri.path() == "/";
+        let etag = has_etag.then(|| state.pages.landing_etag(&parts.headers));
+        let body = body::read(&state.shutdown, Request::from_parts(parts, body)).await?;
+        preconditions.check(etag.flatten().as_ref())?;
+        Ok(Self(visitor, body, PhantomData))
+    }
 }
 
 impl Admission {
     /// Takes the origin of the site, and the rest from the configuration.
-    pub(super) fn new(config: &Config, origin: &str, shutdown: CancellationToken) -> Self {
+    pub(super) fn new(config: &Config, origin: &str) -> Self {
         Self {
             proxies: TrustedProxies(config.trusted_proxies.clone()),
             rate_limits: RateLimits::per_minute(config.signups_per_minute),
             origin: origin.to_owned(),
             untrusted_proxy_warning: WarningThrottle::default(),
-            shutdown,
         }
     }
 
@@ -46,15 +69,11 @@ impl Admission {
         self.proxies.contains(address)
     }
 
-    /// Checks whether a visitor of the site may attempt something. Runs before the body is read.
+    /// Checks whether a visitor of the site may attempt something.
     ///
     /// # Errors
     /// [`RequestError::CrossSite`] and [`RequestError::RateLimited`].
-    pub(super) fn admit(
-        &self,
-        action: LimitedAction,
-        request: &Parts,
-    ) -> Result<Visitor, RequestError> {
+    fn admit(&self, action: LimitedAction, request: &Parts) -> Result<Visitor, RequestError> {
         if self.is_cross_site(request) {
             return Err(RequestError::CrossSite);
         }

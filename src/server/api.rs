@@ -1,4 +1,4 @@
-//! The routes under `/api`: each checks a request, and runs its server function with what it sends.
+//! The routes under `/api`: each runs its server function as the protocol of the function says.
 //!
 //! `leptos_axum::handle_server_fns_with_context` does not serve this API. It redirects a client that accepts HTML to the
 //! `Referer`, responds to arguments that it cannot parse with 500, and has no place between the head of a request and its body
@@ -7,72 +7,64 @@
 use std::sync::Arc;
 
 use axum::{
-    Json,
+    body::{Body, Bytes},
     extract::{Request, State},
     http::StatusCode,
-    response::{IntoResponse, Response},
+    response::Response,
     routing::{self, MethodRouter},
 };
-use leptos::{
-    prelude::{Owner, provide_context},
-    reactive::computed::ScopedFuture,
-    server_fn::ServerFn,
-};
-use serde::{Serialize, de::DeserializeOwned};
+use leptos::server_fn::{Protocol, ServerFn, axum::AxumServerFnBackend};
 
 use super::{
     AppState, RequestError,
-    admission::Admission,
-    body,
-    error::with_no_store,
-    functions::Count,
+    admission::Admitted,
+    body::JsonBody,
+    functions::{Count, with_context},
     people::{People, Visitor},
-    preconditions::Preconditions,
-    rate_limit::LimitedAction,
+    rate_limit::Limited,
 };
 
 /// Returns the handler of a server function with arguments, whose success has this status.
-pub(super) fn post<F>(action: LimitedAction, success: StatusCode) -> MethodRouter<AppState>
+pub(super) fn post<F>(success: StatusCode) -> MethodRouter<AppState>
 where
-    F: ServerFn<Output: Serialize, Error = RequestError> + DeserializeOwned,
+    F: Limited
+        + ServerFn<
+            Server = AxumServerFnBackend,
+            Error = RequestError,
+            InputStreamError = RequestError,
+            OutputStreamError = RequestError,
+        >,
 {
-    let handler = async move |State(people): State<Arc<People>>,
-                              State(admission): State<Arc<Admission>>,
-                              request: Request| {
-        let (parts, body) = request.into_parts();
-        let visitor = admission.admit(action, &parts)?;
-        let preconditions = Preconditions::of(&parts.headers);
-        let request = Request::from_parts(parts, body);
-        let Json(function) = body::read::<Json<F>>(&admission.shutdown, request).await?;
-        preconditions.check(None)?;
-        run(people, success, function, Some(visitor)).await
-    };
+    let handler =
+        async move |State(people): State<Arc<People>>,
+                    Admitted(visitor, JsonBody(arguments), _): Admitted<F, JsonBody>| {
+            let mut response = run::<F>(people, Some(visitor), arguments).await?;
+            *response.status_mut() = success;
+            Ok::<_, RequestError>(response)
+        };
     routing::post(handler)
 }
 
-/// `GET /api/waitlist/count`
+/// `GET /api/waitlist/count`. The function has no arguments, so the query does not matter.
 pub(super) async fn count(State(people): State<Arc<People>>) -> Result<Response, RequestError> {
-    run(people, StatusCode::OK, Count {}, None).await
+    run::<Count>(people, None, Bytes::new()).await
 }
 
-/// Runs a server function, and responds with this status and its result.
+/// Parses the arguments of a server function, runs it, and encodes its result.
 async fn run<F>(
     people: Arc<People>,
-    success: StatusCode,
-    function: F,
     visitor: Option<Visitor>,
+    arguments: Bytes,
 ) -> Result<Response, RequestError>
 where
-    F: ServerFn<Output: Serialize, Error = RequestError>,
+    F: ServerFn<
+            Server = AxumServerFnBackend,
+            Error = RequestError,
+            InputStreamError = RequestError,
+            OutputStreamError = RequestError,
+        >,
 {
-    let owner = Owner::new();
-    let run = owner.with(|| {
-        provide_context(people);
-        if let Some(visitor) = visitor {
-            provide_context(visitor);
-        }
-        ScopedFuture::new(function.run_body())
-    });
-    let response = (success, Json(run.await?)).into_response();
-    Ok(with_no_store(response, None))
+    let request = Request::new(Body::from(arguments));
+    let run = F::Protocol::run_server(request, F::run_body);
+    with_context(people, visitor, run).await
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::{
     Json,
-    http::{HeaderMap, HeaderValue, StatusCode, header},
+    http::{HeaderMap, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use leptos::{
@@ -57,7 +57,10 @@ pub enum RequestError {
     Timeout,
     /// 409: the address is already on the list.
     #[error("Email already on waitlist.")]
-    AlreadyListed,
+    AlreadyListed {
+        /// Whether an earlier sign-up has asked the person for the code, less than an hour ago.
+        was_asked: bool,
+    },
     /// 412: a precondition such as `If-None-Match: *` does not hold.
     #[error("Send no If-Match or If-None-Match header.")]
     PreconditionFailed,
@@ -109,7 +112,7 @@ impl RequestError {
             Self::NotFound => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::Timeout => StatusCode::REQUEST_TIMEOUT,
-            Self::AlreadyListed => StatusCode::CONFLICT,
+            Self::AlreadyListed { .. } => StatusCode::CONFLICT,
             Self::PreconditionFailed => StatusCode::PRECONDITION_FAILED,
             Self::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::NotJson => StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -131,19 +134,25 @@ impl RequestError {
         }
     }
 
-    /// Logs the details that only the owner may see.
-    fn log(&self) {
+    /// Responds with a page for a visitor without JavaScript, instead of JSON.
+    pub(super) fn respond_with_page(&self, page: &Resource, request: &HeaderMap) -> Response {
+        self.complete(page.respond(self.status(), request))
+    }
+
+    /// Logs the details that only the owner may see, and says when the client can try again. Every response to an error passes
+    /// here.
+    fn complete(&self, mut response: Response) -> Response {
         match self {
             Self::Unavailable(detail) => tracing::error!("the store failed: {detail}"),
             Self::Internal(detail) => tracing::error!("{detail}"),
             _ => {}
         }
-    }
-
-    /// Responds with a page for a visitor without JavaScript, instead of JSON.
-    pub(super) fn respond_with_page(&self, page: &Resource, request: &HeaderMap) -> Response {
-        self.log();
-        with_no_store(page.respond(self.status(), request), self.retry_after())
+        if let Some(seconds) = self.retry_after() {
+            response
+                .headers_mut()
+                .insert(header::RETRY_AFTER, seconds.into());
+        }
+        response
     }
 }
 
@@ -176,28 +185,22 @@ impl From<ErrorBody> for RequestError {
 
 impl IntoResponse for RequestError {
     fn into_response(self) -> Response {
-        self.log();
-        let (status, retry_after) = (self.status(), self.retry_after());
-        let response = (status, Json(ErrorBody::from(self))).into_response();
-        with_no_store(response, retry_after)
+        let body = Json(ErrorBody::from(self.clone()));
+        self.complete((self.status(), body).into_response())
     }
 }
 
-/// Adds `Cache-Control: no-store` and, if given, `Retry-After` in seconds.
-pub(super) fn with_no_store(mut response: Response, retry_after: Option<u64>) -> Response {
-    let headers = response.headers_mut();
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    if let Some(seconds) = retry_after {
-        headers.insert(header::RETRY_AFTER, seconds.into());
-    }
-    response
-}
-
-/// Required by leptos. [`super::api`] responds to errors, so neither an error of server_fn nor its encoding reaches a client.
+/// What server_fn needs of the error of a server function. [`super::api`] responds to errors, so the encoding is not used.
 impl FromServerFnError for RequestError {
     type Encoder = JsonEncoding;
 
     fn from_server_fn_error(error: ServerFnErrorErr) -> Self {
-        Self::Internal(error.to_string())
+        match error {
+            // Of the arguments: only a client reads results.
+            ServerFnErrorErr::Args(reason) | ServerFnErrorErr::Deserialization(reason) => {
+                Self::MalformedBody(reason)
+            }
+            error => Self::Internal(error.to_string()),
+        }
     }
 }

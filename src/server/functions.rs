@@ -1,16 +1,20 @@
-//! The server functions of `/api/waitlist` (spec §7). [`super::api`] calls them, with the [`People`] of the list as context,
-//! and the [`Visitor`] of a `POST`.
+//! The server functions of `/api/waitlist` (spec §7). They expect the [`People`] of the list as context, and those that change
+//! something a [`Visitor`].
+//!
+//! [`super::api`] runs them for a client of the API, and [`super::form`] calls them for a browser without JavaScript.
 
 use std::sync::Arc;
 
 use leptos::{
     prelude::*,
+    reactive::computed::ScopedFuture,
     server_fn::codec::{GetUrl, Json},
 };
 
 use super::{
     RequestError,
-    people::{People, SignUp, Visitor},
+    people::{People, Visitor},
+    rate_limit::{Limited, LimitedAction},
 };
 use crate::wire::{ConfirmBody, ConfirmedBody, CountBody, SignUpBody};
 
@@ -26,7 +30,7 @@ pub(crate) async fn count() -> Result<CountBody, RequestError> {
 /// `POST /api/waitlist`: adds an address to the list.
 ///
 /// # Errors
-/// [`RequestError::AlreadyListed`], and those of a [sign-up](People::sign_up).
+/// The errors of [`People::sign_up`].
 #[server(prefix = "/api", endpoint = "waitlist", input = Json, output = Json)]
 pub(crate) async fn join(
     /// What the form sends.
@@ -34,11 +38,7 @@ pub(crate) async fn join(
     body: SignUpBody,
 ) -> Result<SignUpBody, RequestError> {
     let people = expect_context::<Arc<People>>();
-    let visitor = expect_context::<Visitor>();
-    let SignUp { email, is_new, .. } = people.sign_up(&body, visitor).await?;
-    if !is_new {
-        return Err(RequestError::AlreadyListed);
-    }
+    let email = people.sign_up(&body, expect_context()).await?;
     Ok(SignUpBody::with_email(email.as_typed()))
 }
 
@@ -55,4 +55,29 @@ pub(crate) async fn confirm(
     let people = expect_context::<Arc<People>>();
     people.confirm_by_code(&body.email, &body.code).await?;
     Ok(ConfirmedBody { confirmed: true })
+}
+
+impl Limited for Join {
+    const ACTION: LimitedAction = LimitedAction::SignUp;
+}
+
+impl Limited for Confirm {
+    const ACTION: LimitedAction = LimitedAction::Code;
+}
+
+/// Runs a server function with its context.
+pub(super) async fn with_context<T>(
+    people: Arc<People>,
+    visitor: Option<Visitor>,
+    run: impl Future<Output = T>,
+) -> T {
+    let owner = Owner::new();
+    let run = owner.with(|| {
+        provide_context(people);
+        if let Some(visitor) = visitor {
+            provide_context(visitor);
+        }
+        ScopedFuture::new(run)
+    });
+    run.await
 }

@@ -2,11 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::{
-    extract::State,
-    http::{StatusCode, header},
-    response::IntoResponse,
-};
+use axum::{extract::State, http::StatusCode, response::IntoResponse};
 use tokio::{
     sync::Mutex,
     time::{Instant, timeout},
@@ -68,6 +64,5 @@ impl ReadinessCheck {
 
 /// Returns a response with the name of the status as its body.
 fn status_response(status: StatusCode) -> impl IntoResponse {
-    let text = status.canonical_reason().unwrap_or_default();
-    (status, [(header::CACHE_CONTROL, "no-store")], text)
+    (status, status.canonical_reason().unwrap_or_default())
 }

@@ -14,7 +14,7 @@
 //! |---|---|
 //! | `pages` | `GET /`, the files of the site, and the not-found page |
 //! | `form` | `POST /` and `/confirm`: the sign-up form without JavaScript, and the code that confirms an address |
-//! | `api` | `/api/*`: checks a request, and runs its server function |
+//! | `api` | `/api/*`: runs the server functions for clients of the API |
 //! | `functions` | the server functions: `POST /api/waitlist`, `POST /api/waitlist/confirm`, `GET /api/waitlist/count` |
 //! | `person_links` | `/confirm/{token}` and `/unsubscribe/{token}`: the links in messages |
 //! | `health` | `/healthz` and `/readyz` |
@@ -24,7 +24,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `people` | the list, signing up and confirming |
-//! | `admission` | the cross-site check, the rate limit, and where a visitor comes from |
+//! | `admission` | what is checked before a body is read: the cross-site check and the rate limit; where a visitor comes from |
 //! | `confirmation` | asking people to confirm their address |
 //! | `list_key` | the key of the list, for links and codes |
 //! | `body` | reads the bodies of requests |
@@ -37,7 +37,7 @@
 //! | `resource` | responses from memory: encodings, `ETag`, `Cache-Control` |
 //! | `site_files` | the texts and the files of the site |
 //! | `assets` | the files: those that are compiled into the program, and those for crawlers |
-//! | `response_headers` | the date and the security headers, `Content-Security-Policy` among them |
+//! | `response_headers` | the date, the security headers (`Content-Security-Policy`), and `no-store` unless a response has another |
 //! | `access_log` | one log line per response |
 //! | `warning_throttle` | at most one warning per minute |
 
@@ -83,6 +83,7 @@ pub use error::RequestError;
 pub use router::router;
 
 use admission::Admission;
+use connections::ConnectionLimit;
 use health::ReadinessCheck;
 use pages::Pages;
 use people::People;
@@ -91,7 +92,7 @@ use warning_throttle::WarningThrottle;
 
 use crate::{config::Config, waitlist::Waitlist};
 
-/// The state that all requests share. A handler takes the parts that it needs.
+/// The parts of the server that all requests share. A handler takes those that it needs.
 #[derive(Clone, FromRef)]
 pub struct AppState {
     people: Arc<People>,
@@ -99,13 +100,10 @@ pub struct AppState {
     admission: Arc<Admission>,
     readiness: Arc<ReadinessCheck>,
     response_headers: Arc<ResponseHeaders>,
-    #[from_ref(skip)]
-    max_connections: usize,
+    connection_limit: Arc<ConnectionLimit>,
     http2_warning: Arc<WarningThrottle>,
+    /// Cancelled when the shutdown starts.
     shutdown: CancellationToken,
-    /// How long requests and messages may take after the shutdown has started.
-    #[from_ref(skip)]
-    shutdown_grace: Duration,
 }
 
 impl AppState {
@@ -116,43 +114,45 @@ impl AppState {
         sender: Option<ConfirmationSender>,
     ) -> Self {
         let pages = Pages::new(config, Arc::clone(&list), sender.is_some());
-        let shutdown = CancellationToken::new();
-        let admission = Admission::new(config, &pages.files.site.origin, shutdown.clone());
         Self {
-            admission: Arc::new(admission),
+            admission: Arc::new(Admission::new(config, &pages.files.site.origin)),
             response_headers: Arc::new(ResponseHeaders::new(&pages.files, config.hsts)),
             pages: Arc::new(pages),
             readiness: Arc::new(ReadinessCheck::new(Arc::clone(&list))),
             people: Arc::new(People::new(list, sender)),
-            max_connections: config.max_connections as usize,
+            connection_limit: ConnectionLimit::new(config.max_connections as usize),
             http2_warning: Arc::default(),
-            shutdown,
-            shutdown_grace: Duration::from_secs(config.shutdown_grace),
+            shutdown: CancellationToken::new(),
         }
     }
 }
 
-/// Serves until `stop` resolves, then lets the open requests and the message under way finish. Cuts them off after
-/// [`Config::shutdown_grace`], or when `stop` resolves a second time.
-pub async fn serve(listener: TcpListener, state: AppState, mut stop: impl AsyncFnMut()) {
+/// Serves until `stop` resolves, then lets the open requests and the message under way finish. Cuts them off after the grace
+/// period, or when `stop` resolves a second time.
+pub async fn serve(
+    listener: TcpListener,
+    state: AppState,
+    shutdown_grace: Duration,
+    mut stop: impl AsyncFnMut(),
+) {
     let page_refresh = pages::keep_fresh(Arc::clone(&state.pages));
     let _page_refresh = AbortOnDropHandle::new(tokio::spawn(page_refresh));
-    let (people, shutdown) = (Arc::clone(&state.people), state.shutdown.clone());
+    let (people, stopping) = (Arc::clone(&state.people), state.shutdown.clone());
     // If it is aborted, the message under way is unknown, and is sent again after the next start.
     let messages = AbortOnDropHandle::new(tokio::spawn(async move {
         if let Some(confirmation) = &people.confirmation {
-            confirmation.run(&shutdown).await;
+            confirmation.run(&stopping).await;
         }
     }));
-    let everything = async { tokio::join!(connections::serve(listener, &state), messages) };
     let grace_is_over = async {
         stop().await;
         state.shutdown.cancel();
         tokio::select! {
-            () = sleep(state.shutdown_grace) => {}
+            () = sleep(shutdown_grace) => {}
             () = stop() => {}
         }
     };
+    let everything = async { tokio::join!(connections::serve(listener, &state), messages) };
     tokio::select! {
         biased;
         _ = everything => {}

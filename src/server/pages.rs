@@ -1,8 +1,8 @@
 //! The pages and the files of the site: rendered and compressed in memory, and their handlers.
 
 use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError, RwLock},
+    num::NonZeroUsize,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
 };
 
 use axum::{
@@ -10,6 +10,7 @@ use axum::{
     http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
+use lru::LruCache;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::{
@@ -29,13 +30,16 @@ use crate::{
 /// The parameter of the page that a successful sign-up without JavaScript redirects to.
 pub(super) const JOINED_PARAMETER: &str = "joined";
 
+/// Maximum number of pages that are kept besides the landing page, about 75 KB each.
+const KEPT_PAGES_MAX: NonZeroUsize = NonZeroUsize::new(32).unwrap();
+
 /// The pages and the files of the site, rendered or ready to be.
 pub(super) struct Pages {
     pub(super) files: SiteFiles,
-    landing: RwLock<Arc<CachedLanding>>,
+    landing: RwLock<Arc<Landing>>,
     not_found: Resource,
-    /// The pages of links that are the same for everybody. A flood of links must not render them.
-    links: Mutex<HashMap<LinkPage, Resource>>,
+    /// The pages that were requested last. A flood of equal requests must not render them.
+    kept: Mutex<LruCache<KeptPage, Resource>>,
     /// The list, for the count.
     list: Arc<dyn Waitlist>,
     /// Whether people confirm their address.
@@ -43,16 +47,18 @@ pub(super) struct Pages {
 }
 
 /// The landing page with one count.
-#[derive(Debug)]
-pub(super) struct CachedLanding {
+struct Landing {
     count: u64,
-    plain: Resource,
-    /// Reports a successful sign-up.
-    joined: Resource,
-    /// Reports that a sign-up was rejected before it was read. So a flood of sign-ups costs no rendering.
-    pub(super) failed: Resource,
-    /// The same for a code.
-    pub(super) code_failed: Resource,
+    page: Resource,
+}
+
+/// What a page is rendered from when it is requested.
+#[derive(Clone, Eq, Hash, PartialEq)]
+enum KeptPage {
+    /// The landing page with a count, and with the result of a form that was sent without JavaScript.
+    Form(u64, FormState),
+    /// The page of a link. One that names a person has a recipient.
+    Link(LinkPage, Option<Recipient>),
 }
 
 impl Pages {
@@ -64,9 +70,9 @@ impl Pages {
         let compression = Compression::Balanced;
         let not_found = document::not_found_page(page.clone());
         Self {
-            landing: RwLock::new(Arc::new(CachedLanding::new(page, compression))),
+            landing: RwLock::new(Arc::new(Landing::new(page, compression))),
             not_found: Resource::page(not_found, NO_STORE, compression),
-            links: Mutex::default(),
+            kept: Mutex::new(LruCache::new(KEPT_PAGES_MAX)),
             files,
             list,
             confirms,
@@ -74,13 +80,25 @@ impl Pages {
     }
 
     /// Returns the landing page with the latest count for which it was rendered.
-    pub(super) fn landing(&self) -> Arc<CachedLanding> {
+    fn landing(&self) -> Arc<Landing> {
         Arc::clone(&self.landing.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Returns the `ETag` of the landing page in the encoding that a client accepts.
     pub(super) fn landing_etag(&self, request: &HeaderMap) -> Option<HeaderValue> {
-        self.landing().plain.etag(request).cloned()
+        self.landing().page.etag(request).cloned()
+    }
+
+    fn set_landing(&self, landing: Landing) {
+        let mut current = self.landing.write().unwrap_or_else(PoisonError::into_inner);
+        *current = Arc::new(landing);
+    }
+
+    /// Builds the files from the sources as of now, and the landing page with them.
+    fn rebuild(&self, directory: &str) {
+        self.files.rebuild(directory);
+        self.kept().clear();
+        self.set_landing(Landing::new(self.current(), Compression::Fast));
     }
 
     /// Returns the contents of the landing page as of now.
@@ -88,53 +106,47 @@ impl Pages {
         self.files.page(self.list.count(), self.confirms)
     }
 
-    /// Renders the landing page with the result of a form that was sent without JavaScript.
+    /// Returns the landing page with the result of a form that was sent without JavaScript. Its count includes a visitor who has
+    /// just joined.
     pub(super) fn with_form(&self, form: FormState) -> Resource {
-        render_with_form(self.current(), form)
+        self.page(KeptPage::Form(self.list.count(), form))
     }
 
     /// Returns the page of a link. A page that names a person has a recipient.
     pub(super) fn link_page(&self, page: LinkPage, recipient: Option<Recipient>) -> Resource {
-        let render = |recipient| {
-            let html = document::link_page(self.current(), page, recipient);
-            Resource::page(html, NO_STORE, Compression::Fast)
-        };
-        if recipient.is_some() {
-            return render(recipient);
+        self.page(KeptPage::Link(page, recipient))
+    }
+
+    fn kept(&self) -> MutexGuard<'_, LruCache<KeptPage, Resource>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns a page, and renders it unless it is kept. Nobody waits meanwhile, so several requests may render it at first.
+    fn page(&self, page: KeptPage) -> Resource {
+        if let Some(rendered) = self.kept().get(&page) {
+            return rendered.clone();
         }
-        let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
-        links.entry(page).or_insert_with(|| render(None)).clone()
+        let html = match page.clone() {
+            KeptPage::Form(count, form) => document::landing_page(Page {
+                form: Some(form),
+                ..self.files.page(count, self.confirms)
+            }),
+            KeptPage::Link(link, recipient) => document::link_page(self.current(), link, recipient),
+        };
+        let rendered = Resource::page(html, NO_STORE, Compression::Fast);
+        self.kept().put(page, rendered.clone());
+        rendered
     }
 }
 
-impl CachedLanding {
+impl Landing {
     /// Renders and compresses the page.
     fn new(page: Page, compression: Compression) -> Self {
-        let with_result =
-            |outcome, message| render_with_form(page.clone(), result_form(outcome, message));
         Self {
             count: page.count,
-            joined: with_result(FormOutcome::Joined, islands::JOINED),
-            failed: with_result(FormOutcome::Failed, islands::FAILED),
-            code_failed: with_result(FormOutcome::Failed, islands::CODE_FAILED),
-            plain: Resource::page(document::landing_page(page), REVALIDATE, compression),
+            page: Resource::page(document::landing_page(page), REVALIDATE, compression),
         }
     }
-}
-
-/// Returns the form after a sign-up whose fields are not shown again.
-fn result_form(outcome: FormOutcome, message: &str) -> FormState {
-    FormState {
-        outcome,
-        message: message.into(),
-        ..empty_form()
-    }
-}
-
-fn render_with_form(page: Page, form: FormState) -> Resource {
-    let form = Some(form);
-    let html = document::landing_page(Page { form, ..page });
-    Resource::page(html, NO_STORE, Compression::Fast)
 }
 
 /// Rebuilds the landing page whenever the count changes, for as long as the server runs.
@@ -159,14 +171,8 @@ pub(super) async fn keep_fresh(pages: Arc<Pages>) {
         let started_at = Instant::now();
         changes.mark_unchanged();
         let page = pages.current();
-        match tokio::task::spawn_blocking(move || CachedLanding::new(page, compression)).await {
-            Ok(rebuilt) => {
-                let mut current = pages
-                    .landing
-                    .write()
-                    .unwrap_or_else(PoisonError::into_inner);
-                *current = Arc::new(rebuilt);
-            }
+        match tokio::task::spawn_blocking(move || Landing::new(page, compression)).await {
+            Ok(rebuilt) => pages.set_landing(rebuilt),
             Err(error) => tracing::error!(
                 "cannot rebuild the page: {error}; the previous one is still served"
             ),
@@ -177,19 +183,17 @@ pub(super) async fn keep_fresh(pages: Arc<Pages>) {
 
 /// `GET /`.
 pub(super) async fn landing(State(pages): State<Arc<Pages>>, request: Request) -> Response {
-    let mut landing = pages.landing();
     if let Some(directory) = WATCHED_BUILD {
-        pages.files.rebuild(directory);
-        landing = Arc::new(CachedLanding::new(pages.current(), Compression::Fast));
+        pages.rebuild(directory);
     }
     let mut parameters = request.uri().query().unwrap_or_default().split('&');
-    let page = if !parameters.any(|it| it == JOINED_PARAMETER) {
-        &landing.plain
-    } else if landing.count == pages.list.count() {
-        &landing.joined
-    } else {
-        // The count must include the visitor who has just joined.
-        &pages.with_form(result_form(FormOutcome::Joined, islands::JOINED))
+    let page = match parameters.any(|it| it == JOINED_PARAMETER) {
+        true => &pages.with_form(FormState {
+            outcome: FormOutcome::Joined,
+            message: islands::JOINED.into(),
+            ..empty_form()
+        }),
+        false => &pages.landing().page,
     };
     let mut response = page.respond(StatusCode::OK, request.headers());
     // Says that the browser has the page in its cache, and so the fonts (`islands/head.ts`). Browsers ask for a newer page

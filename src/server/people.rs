@@ -32,16 +32,6 @@ pub(super) struct Visitor {
     pub(super) source: Option<Source>,
 }
 
-/// The outcome of a sign-up.
-pub(super) struct SignUp {
-    /// The address, as parsed.
-    pub(super) email: Email,
-    /// Whether the address was not on the list before.
-    pub(super) is_new: bool,
-    /// Whether an earlier sign-up has asked the person for the code, less than an hour ago.
-    pub(super) was_asked: bool,
-}
-
 impl People {
     pub(super) fn new(list: Arc<dyn Waitlist>, sender: Option<ConfirmationSender>) -> Self {
         let key = Arc::new(ListKeyCache::new(Arc::clone(&list)));
@@ -54,16 +44,16 @@ impl People {
         }
     }
 
-    /// Adds an address to the list. If people are to confirm their address, asks for that, also if the address was on the list
-    /// before. The list says durably that the site must ask, before this returns.
+    /// Adds an address to the list, and returns it as parsed. If people are to confirm their address, asks for that, also if the
+    /// address was on the list before. The list says durably that the site must ask, before this returns.
     ///
     /// # Errors
-    /// [`RequestError::InvalidEmail`], and [`RequestError::Unavailable`] if the store fails.
+    /// [`RequestError::InvalidEmail`], [`RequestError::AlreadyListed`], and [`RequestError::Unavailable`] if the store fails.
     pub(super) async fn sign_up(
         &self,
         body: &SignUpBody,
         Visitor { client, source }: Visitor,
-    ) -> Result<SignUp, RequestError> {
+    ) -> Result<Email, RequestError> {
         let email = Email::parse(&body.email).map_err(RequestError::InvalidEmail)?;
         let now = SystemTime::now();
         let entry = WaitlistEntry {
@@ -76,11 +66,8 @@ impl People {
             confirmation.ask(&email, client);
         }
         let was_asked = promise == Promise::Recent;
-        Ok(SignUp {
-            email,
-            is_new,
-            was_asked,
-        })
+        let listed = RequestError::AlreadyListed { was_asked };
+        is_new.then_some(email).ok_or(listed)
     }
 
     /// Adds an entry to the list. Returns whether it is new, and what the site has promised the person.

@@ -6,16 +6,18 @@
 //! the limits per client too, because a provider sends those of many people; one that confirms counts like a code. A token
 //! cannot be guessed, and each request looks up one person.
 
+use std::sync::Arc;
+
 use axum::{
     extract::{Path, Request, State, rejection::PathRejection},
-    http::{HeaderMap, HeaderValue, Method, StatusCode, request::Parts},
+    http::{HeaderMap, HeaderValue, Method, StatusCode},
     response::Response,
     routing::{MethodRouter, get},
 };
 
 use super::{
     AppState, RequestError,
-    form::Forms,
+    admission::Admission,
     pages::Pages,
     people::{People, within_deadline},
     preconditions::Preconditions,
@@ -27,7 +29,7 @@ use crate::{
     waitlist::{Email, Erasure, StoreError, Waitlist},
 };
 
-/// The page that a link leads to. A question has a recipient.
+/// The page that a link leads to. One that names a person has a recipient.
 type Outcome = Result<(LinkPage, Option<Recipient>), RequestError>;
 
 /// The token of a link. A mail program may have damaged the link so that its path is not UTF-8: that is a wrong token too.
@@ -35,23 +37,30 @@ type Token = Result<Path<String>, PathRejection>;
 
 /// Returns the handlers of the links for a purpose.
 pub(super) fn pages(purpose: TokenPurpose) -> MethodRouter<AppState> {
-    let handle = async move |State(forms): State<Forms>, token: Token, request: Request| {
+    let handle = async move |State(people): State<Arc<People>>,
+                             State(pages): State<Arc<Pages>>,
+                             State(admission): State<Arc<Admission>>,
+                             token: Token,
+                             request: Request| {
         let token = token.map(|Path(token)| token).unwrap_or_default();
         // The body of a POST does not matter, and is not read.
         let (parts, _) = request.into_parts();
         let outcome = within_deadline(async {
-            match parts.method == Method::POST {
-                true => act(&forms, purpose, &token, &parts).await,
-                false => question(&forms.people, purpose, &token).await,
+            if parts.method != Method::POST {
+                return find_page(&people, purpose, &token).await;
             }
+            if purpose == TokenPurpose::Confirm {
+                admission.limit(LimitedAction::Code, &parts)?;
+            }
+            act(&people, purpose, &token, &parts.headers).await
         });
-        respond(&forms.pages, purpose, outcome.await, &parts.headers)
+        respond(&pages, purpose, outcome.await, &parts.headers)
     };
     get(handle).post(handle)
 }
 
-/// Returns the page that asks, or the one that says why there is nothing to ask.
-async fn question(people: &People, purpose: TokenPurpose, token: &str) -> Outcome {
+/// Returns the page that asks a person, or the one that says why there is nothing to ask.
+async fn find_page(people: &People, purpose: TokenPurpose, token: &str) -> Outcome {
     let Some(email) = find_person(people, purpose, token).await? else {
         return Ok((wrong_link(purpose), None));
     };
@@ -74,22 +83,18 @@ async fn question(people: &People, purpose: TokenPurpose, token: &str) -> Outcom
 }
 
 /// Confirms the address of a person, or takes the person off the list.
-async fn act(forms: &Forms, purpose: TokenPurpose, token: &str, request: &Parts) -> Outcome {
-    let people = &forms.people;
-    if purpose == TokenPurpose::Confirm {
-        forms.admission.limit(LimitedAction::Code, request)?;
-    }
+async fn act(people: &People, purpose: TokenPurpose, token: &str, request: &HeaderMap) -> Outcome {
     let Some(email) = find_person(people, purpose, token).await? else {
         return Ok((wrong_link(purpose), None));
     };
-    Preconditions::of(&request.headers).check(None)?;
+    Preconditions::of(request).check(None)?;
     let confirmation = people.confirmation.as_ref();
     let Some(confirmation) = confirmation.filter(|_| purpose == TokenPurpose::Confirm) else {
         leave(&*people.list, email).await?;
         return Ok((LinkPage::Unsubscribed, None));
     };
     confirmation.confirm(email).await?;
-    Ok(match question(people, purpose, token).await? {
+    Ok(match find_page(people, purpose, token).await? {
         (LinkPage::AlreadyConfirmed, recipient) => (LinkPage::Confirmed, recipient),
         other => other,
     })

@@ -29,6 +29,12 @@ pub(super) enum LimitedAction {
     Code,
 }
 
+/// A server function that a client may call only so often.
+pub(super) trait Limited: 'static {
+    /// What it counts as.
+    const ACTION: LimitedAction;
+}
+
 /// The limits of attempts for each client: a number per minute, and as many in one burst. An IPv6 network may make a twelfth of
 /// them, but at least one.
 pub(super) struct RateLimits {

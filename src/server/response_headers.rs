@@ -1,4 +1,4 @@
-//! The headers of every response: the date, and the security headers.
+//! The headers of every response: the date, the security headers, and whether a cache may keep it.
 
 use std::time::SystemTime;
 
@@ -30,7 +30,7 @@ impl ResponseHeaders {
         Self(headers)
     }
 
-    /// Adds the headers to those of a response. It may have a stricter one already.
+    /// Adds the headers to those of a response, except those that it has already.
     pub(super) fn add_to(&self, headers: &mut HeaderMap) {
         // hyper keeps the date until the second is over by the clock, so for an hour if the clock was set back by an hour.
         let date = httpdate::fmt_http_date(SystemTime::now());
@@ -52,7 +52,9 @@ fn strict_transport_security(hsts: Hsts) -> Option<&'static str> {
     }
 }
 
-const STATIC_HEADERS: [(&str, &str); 5] = [
+const STATIC_HEADERS: [(&str, &str); 6] = [
+    // The pages and files that a cache may keep say so.
+    ("cache-control", "no-store"),
     ("x-content-type-options", "nosniff"),
     // Other sites need not know where their visitors come from. `no-referrer` would go too far: with it,
     // browsers send `Origin: null` when the form is submitted without JavaScript.

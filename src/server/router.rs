@@ -16,7 +16,6 @@ use super::{
     health,
     limits::BODY_MAX_BYTES,
     middleware, pages, person_links,
-    rate_limit::LimitedAction,
 };
 use crate::mail::TokenPurpose;
 
@@ -24,12 +23,10 @@ use crate::mail::TokenPurpose;
 pub fn router(state: AppState) -> Router {
     let mut router = Router::new();
     if state.people.confirmation.is_some() {
-        let confirm = api::post::<Confirm>(LimitedAction::Code, StatusCode::OK);
         router = router
-            .route("/confirm", get(form::to_form).post(form::confirm))
-            .route(Confirm::PATH, confirm);
+            .route("/confirm", get(form::to_form).post(form::confirm_code))
+            .route(Confirm::PATH, api::post::<Confirm>(StatusCode::OK));
     }
-    let join = api::post::<Join>(LimitedAction::SignUp, StatusCode::CREATED);
     let confirm_link = person_links::pages(TokenPurpose::Confirm);
     let unsubscribe_link = person_links::pages(TokenPurpose::Unsubscribe);
     router
@@ -38,7 +35,7 @@ pub fn router(state: AppState) -> Router {
         .route("/unsubscribe/{token}", unsubscribe_link)
         .route(health::HEALTHZ_PATH, get(health::healthz))
         .route(health::READYZ_PATH, get(health::readyz))
-        .route(Join::PATH, join)
+        .route(Join::PATH, api::post::<Join>(StatusCode::CREATED))
         .route(Count::PATH, get(api::count))
         .route("/api", any(RequestError::NotFound))
         .route("/api/", any(RequestError::NotFound))

@@ -67,25 +67,38 @@ impl TestSite {
         options: &[&str],
         sweep_interval: Duration,
     ) -> Self {
-        let state = app_state(list, options, |sender| {
+        let directory = TempDir::new().expect("a temporary directory");
+        Self::serve_with(directory, list, options, |sender| {
             sender.with_sweep_interval(sweep_interval)
-        });
-        Self::serve_state(TempDir::new().expect("a temporary directory"), state.await).await
+        })
+        .await
     }
 
     async fn serve(directory: TempDir, list: Arc<dyn Waitlist>, options: &[&str]) -> Self {
-        let state = app_state(list, options, |sender| sender).await;
-        Self::serve_state(directory, state).await
+        Self::serve_with(directory, list, options, |sender| sender).await
     }
 
-    async fn serve_state(directory: TempDir, state: AppState) -> Self {
+    async fn serve_with(
+        directory: TempDir,
+        list: Arc<dyn Waitlist>,
+        options: &[&str],
+        adapt: impl FnOnce(ConfirmationSender) -> ConfirmationSender,
+    ) -> Self {
+        let config = parse_config(options).expect("valid options");
+        let shutdown_grace = Duration::from_secs(config.shutdown_grace);
+        let settings = config.confirm_settings().expect("complete settings");
+        let sender = settings.map(ConfirmationSender::new);
+        let sender = sender.transpose().expect("settings that work").map(adapt);
+        // It may read the list.
+        let state = spawn_blocking(move || AppState::new(&config, list, sender));
+        let state = state.await.expect("no panic");
         let socket = bind(([127, 0, 0, 1], 0).into()).expect("a free port");
         let listener = listen(socket).expect("a free port");
         let origin = format!("http://{}", listener.local_addr().expect("a bound socket"));
         // Each notification is a signal. A second one would end the grace period.
         let stop = Arc::new(Notify::new());
         let signals = Arc::clone(&stop);
-        tokio::spawn(serve(listener, state, async move || {
+        tokio::spawn(serve(listener, state, shutdown_grace, async move || {
             signals.notified().await
         }));
         let client = Client::builder()
@@ -199,20 +212,6 @@ impl TestSite {
         assert_eq!(response.status(), 200, "{path}");
         response.text().await.expect("text")
     }
-}
-
-async fn app_state(
-    list: Arc<dyn Waitlist>,
-    options: &[&str],
-    adapt: impl FnOnce(ConfirmationSender) -> ConfirmationSender,
-) -> AppState {
-    let config = parse_config(options).expect("valid options");
-    let settings = config.confirm_settings().expect("complete settings");
-    let sender = settings.map(ConfirmationSender::new);
-    let sender = sender.transpose().expect("settings that work").map(adapt);
-    // It may read the list.
-    let state = spawn_blocking(move || AppState::new(&config, list, sender));
-    state.await.expect("no panic")
 }
 
 /// Returns a client that uses HTTP/2 without TLS, as proxies do.

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use crate::{
-    copy::{contact, fill_email, islands},
+    copy::{contact, islands},
     page::{
         empty_form,
         island::{ReactIsland, StartCondition},
@@ -61,10 +61,7 @@ pub fn Contact() -> impl IntoView {
 /// Returns where the browser posts the form. An anchor alone keeps the query of the page's URL, which may say where the
 /// visitor comes from. The query of a success must go: it would still say so after an error.
 fn action(form: &FormState) -> &'static str {
-    let is_listed = form.lead == fill_email(islands::CODE_ASKED, &form.sign_up.email);
     match (form.step, form.outcome) {
-        // `src/server/form.rs` reads the query.
-        (FormStep::Code, _) if is_listed => "/confirm?listed#waitlist",
         (FormStep::Code, _) => "/confirm#waitlist",
         (FormStep::Email, FormOutcome::Joined) => "/#waitlist",
         (FormStep::Email, _) => "#waitlist",

@@ -26,7 +26,7 @@ use super::{
 ///
 /// A crowd behind one address opens as many connections as an attacker. So a client may take any number of places while more
 /// than the reserve are free, and then only as many as its share.
-pub(super) struct ConnectionLimit {
+pub(in crate::server) struct ConnectionLimit {
     count: usize,
     /// The number of places that only clients within their share may take.
     reserve: usize,
@@ -59,7 +59,7 @@ pub(super) struct Place {
 }
 
 impl ConnectionLimit {
-    pub(super) fn new(count: usize) -> Arc<Self> {
+    pub(in crate::server) fn new(count: usize) -> Arc<Self> {
         Arc::new(Self {
             count,
             reserve: count / RESERVE_DIVISOR,

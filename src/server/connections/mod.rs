@@ -38,6 +38,7 @@ use tower::Service;
 use super::{
     AppState, RequestError,
     body::read_deadline,
+    form::sign_up_failed,
     limits::{
         BODY_MAX_BYTES, CLIENT_TIMEOUTS, HEAD_MAX_BYTES, HTTP2_CONNECTION_WINDOW_BYTES,
         HTTP2_MAX_STREAMS, LINGER_MAX_BYTES, LINGER_TIMEOUT, LISTEN_BACKLOG, PLACE_TIMEOUT,
@@ -47,24 +48,24 @@ use super::{
     warning_throttle::WarningThrottle,
 };
 use activity::RequestBody;
-use limit::{ConnectionLimit, Place};
+use limit::Place;
 use stream::WatchedStream;
 
+pub(super) use limit::ConnectionLimit;
 pub use socket::{bind, listen, take_address};
 
 /// Serves until the shutdown starts, then lets the open requests finish.
 pub(super) async fn serve(listener: TcpListener, state: &AppState) {
-    let limit = ConnectionLimit::new(state.max_connections);
     tokio::select! {
         biased;
-        () = accept_and_finish(listener, state, &limit) => {}
+        () = accept_and_finish(listener, state) => {}
         // Until the end: requests may wait for places when the server is stopped.
-        () = limit.keep_making_room() => {}
+        () = state.connection_limit.keep_making_room() => {}
     }
 }
 
-async fn accept_and_finish(listener: TcpListener, state: &AppState, limit: &Arc<ConnectionLimit>) {
-    let router = router(state.clone());
+async fn accept_and_finish(listener: TcpListener, state: &AppState) {
+    let (router, limit) = (router(state.clone()), &state.connection_limit);
     let connections = TaskTracker::new();
     let accept_error_warning = WarningThrottle::default();
     // Accepts a connection even if no place is free. In the kernel's queue, it would delay other clients.
@@ -275,7 +276,7 @@ async fn send_error(state: &AppState, error: RequestError, is_form: bool, stream
     let request = &b"GET / HTTP/1.1\r\nConnection: close\r\n\r\n"[..];
     let service = service_fn(|_| {
         let response = match is_form {
-            true => error.respond_with_page(&state.pages.landing().failed, &HeaderMap::new()),
+            true => sign_up_failed(&state.pages, &HeaderMap::new(), &error),
             false => error.clone().into_response(),
         };
         let response = middleware::finalize_error(&state.response_headers, response);
