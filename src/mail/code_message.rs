@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use super::template::{Footer, Placeholders, RenderedMessage, Template, TemplateError};
+use super::template::{Placeholders, RenderedMessage, Template, TemplateError};
 use crate::{
     copy,
     waitlist::{Email, ListKey, unix_millis},
@@ -42,8 +42,7 @@ pub fn confirmation_message(
     Ok(message.render(&Placeholders {
         product,
         position: 1,
-        unsubscribe: "",
+        unsubscribe: None,
         postal_address,
-        footer: Footer::Confirmation,
     }))
 }

@@ -25,6 +25,4 @@ pub use smtp::{
     ConnectError, ConnectProgress, ConnectStep, MessagePart, NotSent, SendOutcome, SmtpClient,
     SmtpConnection, SmtpReply, SmtpTimeouts, TlsSetupError,
 };
-pub use template::{
-    Footer, Placeholders, RenderedMessage, Template, TemplateError, TemplateProblem,
-};
+pub use template::{Placeholders, RenderedMessage, Template, TemplateError, TemplateProblem};

@@ -7,8 +7,8 @@ use uuid::Uuid;
 use crate::{
     config::{MailSettings, Origin},
     mail::{
-        ComposeError, DkimSigner, Footer, MessageHeaders, PersonTokens, Placeholders,
-        RenderedMessage, Template, compose, message_id,
+        ComposeError, DkimSigner, MessageHeaders, PersonTokens, Placeholders, RenderedMessage,
+        Template, compose, message_id,
     },
     waitlist::{Email, ListKey},
 };
@@ -40,9 +40,8 @@ impl MessageWriter<'_> {
         self.template.render(&Placeholders {
             product: self.product,
             position,
-            unsubscribe,
+            unsubscribe: Some(unsubscribe),
             postal_address: self.settings.postal_address.as_deref(),
-            footer: Footer::Subscriber,
         })
     }
 

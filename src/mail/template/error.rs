@@ -1,5 +1,7 @@
 //! The problems of a message.
 
+use super::{HTML_MAX_BYTES, TEMPLATE_MAX_BYTES, placeholders::PLACEHOLDERS};
+
 /// A message that cannot be sent.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("line {line}: {problem}")]
@@ -43,28 +45,21 @@ pub enum TemplateProblem {
     #[error("the message is empty; write it after the front matter")]
     Empty,
     /// The file is too long.
-    #[error("the file is longer than {0} bytes, and some programs would cut the message")]
-    TooLong(usize),
-    /// The HTML is too long.
     #[error(
-        "the message has {found} bytes as HTML, and Gmail cuts messages after {max}; shorten it"
+        "the file is longer than {TEMPLATE_MAX_BYTES} bytes, and some programs would cut the message"
     )]
-    TooLongAsHtml {
-        /// The length.
-        found: usize,
-        /// The maximum.
-        max: usize,
-    },
-    /// A brace begins no placeholder.
+    TooLong,
+    /// The HTML is too long; the number of its bytes.
     #[error(
-        "unknown placeholder {found}; the placeholders are {known}. Put other braces into `code`, and write %7B in a URL"
+        "the message has {0} bytes as HTML, and Gmail cuts messages after {HTML_MAX_BYTES}; shorten it"
     )]
-    UnknownPlaceholder {
-        /// The brace, or the text in braces.
-        found: String,
-        /// All placeholders.
-        known: String,
-    },
+    TooLongAsHtml(usize),
+    /// A brace, or a text in braces, is no placeholder.
+    #[error(
+        "unknown placeholder {0}; the placeholders are {known}. Put other braces into `code`, and write %7B in a URL",
+        known = PLACEHOLDERS.join(", ")
+    )]
+    UnknownPlaceholder(String),
     /// The unsubscribe link is a part of another URL.
     #[error(
         "{{unsubscribe}} is a whole link; write it in the text, or as [leave the list]({{unsubscribe}})"

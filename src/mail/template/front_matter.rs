@@ -17,39 +17,18 @@ pub(super) struct FrontMatter<'a> {
 
 /// Parses the front matter of a file.
 pub(super) fn parse(text: &str) -> Result<FrontMatter<'_>, TemplateError> {
-    let is_fence = |line: &str| line.trim_end() == "---";
-    let mut lines = text.split_inclusive('\n').enumerate();
-    let mut offset = 0;
-    let first = lines.by_ref().find_map(|(at, line)| {
-        offset += line.len();
-        (!line.trim().is_empty()).then_some((at + 1, line))
-    });
-    match first {
-        Some((_, line)) if is_fence(line) => {}
-        other => {
-            let line = other.map_or(1, |(line, _)| line);
-            return Err(TemplateProblem::NoFrontMatter.at(line));
-        }
+    let is_fence = |line: &&str| line.trim_end() == "---";
+    let lines: Vec<_> = text.split_inclusive('\n').collect();
+    let first = lines.iter().position(|line| !line.trim().is_empty());
+    let first = first.unwrap_or_default();
+    if !lines.get(first).is_some_and(is_fence) {
+        return Err(TemplateProblem::NoFrontMatter.at(first + 1));
     }
+    let fields = &lines[first + 1..];
+    let end = fields.iter().position(is_fence);
+    let end = end.ok_or(TemplateProblem::UnclosedFrontMatter.at(lines.len()))?;
     let (mut subject, mut id) = (None, None);
-    let mut last = 1;
-    for (at, line) in lines {
-        let number = at + 1;
-        last = number;
-        offset += line.len();
-        if is_fence(line) {
-            let subject: String = subject.ok_or(TemplateProblem::NoSubject.at(number))?;
-            let body = &text[offset..];
-            if body.trim().is_empty() {
-                return Err(TemplateProblem::Empty.at(number + 1));
-            }
-            return Ok(FrontMatter {
-                subject,
-                id,
-                body,
-                body_line: number + 1,
-            });
-        }
+    for (number, line) in (first + 2..).zip(&fields[..end]) {
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {
             continue;
@@ -72,7 +51,19 @@ pub(super) fn parse(text: &str) -> Result<FrontMatter<'_>, TemplateError> {
             return Err(TemplateProblem::DuplicateKey(key.to_owned()).at(number));
         }
     }
-    Err(TemplateProblem::UnclosedFrontMatter.at(last))
+    let body_line = first + end + 3;
+    let offset: usize = lines[..body_line - 1].iter().map(|line| line.len()).sum();
+    let subject = subject.ok_or(TemplateProblem::NoSubject.at(body_line - 1))?;
+    let body = &text[offset..];
+    if body.trim().is_empty() {
+        return Err(TemplateProblem::Empty.at(body_line));
+    }
+    Ok(FrontMatter {
+        subject,
+        id,
+        body,
+        body_line,
+    })
 }
 
 fn parse_subject(value: &str, line: usize) -> Result<String, TemplateError> {

@@ -36,9 +36,9 @@ pub(super) fn render(
     subject: &str,
     body: &str,
     values: &Placeholders<'_>,
-    link_in_footer: bool,
+    footer_link: Option<&str>,
 ) -> String {
-    let footer = footer(values, link_in_footer);
+    let footer = footer(values, footer_link);
     let subject = encode_text(subject);
     format!(
         "<!DOCTYPE html>\n\
@@ -60,13 +60,13 @@ pub(super) fn render(
     )
 }
 
-fn footer(values: &Placeholders<'_>, link_in_footer: bool) -> String {
+fn footer(values: &Placeholders<'_>, footer_link: Option<&str>) -> String {
     let mut lines = vec![encode_text(&values.reason()).into_owned()];
     if let Some(address) = values.postal_address {
         lines.push(encode_text(address).into_owned());
     }
-    if link_in_footer {
-        let url = encode_double_quoted_attribute(values.unsubscribe);
+    if let Some(url) = footer_link {
+        let url = encode_double_quoted_attribute(url);
         let label = copy::mail::UNSUBSCRIBE;
         lines.push(format!(
             "<a href=\"{url}\" style=\"color:{MUTED}\">{label}</a>"

@@ -20,7 +20,7 @@ use front_matter::FrontMatter;
 use markdown::HtmlBody;
 
 pub use error::{TemplateError, TemplateProblem};
-pub use placeholders::{Footer, Placeholders};
+pub use placeholders::Placeholders;
 
 /// Maximum size of a file, in bytes. Some programs cut longer messages.
 const TEMPLATE_MAX_BYTES: usize = 64 << 10;
@@ -57,7 +57,7 @@ impl Template {
     /// [`TemplateError`] has the number of the line.
     pub fn parse(file_name: &str, text: &str) -> Result<Self, TemplateError> {
         if text.len() > TEMPLATE_MAX_BYTES {
-            return Err(TemplateProblem::TooLong(TEMPLATE_MAX_BYTES).at(1));
+            return Err(TemplateProblem::TooLong.at(1));
         }
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let FrontMatter {
@@ -91,11 +91,10 @@ impl Template {
     /// # Errors
     /// [`TemplateProblem::TooLongAsHtml`].
     pub fn check_size(message: &RenderedMessage) -> Result<(), TemplateProblem> {
-        let (found, max) = (message.html.len(), HTML_MAX_BYTES);
-        if found > max {
-            return Err(TemplateProblem::TooLongAsHtml { found, max });
+        match message.html.len() {
+            length if length > HTML_MAX_BYTES => Err(TemplateProblem::TooLongAsHtml(length)),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// Returns the id.
@@ -121,21 +120,18 @@ impl Template {
             html,
             has_unsubscribe_link,
         } = &self.body;
-        let link_in_footer = values.footer == Footer::Subscriber && !has_unsubscribe_link;
+        let footer_link = values.unsubscribe.filter(|_| !has_unsubscribe_link);
         RenderedMessage {
-            html: html::render(&subject, &values.fill_html(html), values, link_in_footer),
-            text: self.render_text(values, link_in_footer),
+            html: html::render(&subject, &values.fill_html(html), values, footer_link),
+            text: self.render_text(values, footer_link),
             subject,
         }
     }
 
-    fn render_text(&self, values: &Placeholders<'_>, link_in_footer: bool) -> String {
+    fn render_text(&self, values: &Placeholders<'_>, footer_link: Option<&str>) -> String {
         let mut footer = vec![values.reason()];
         footer.extend(values.postal_address.map(str::to_owned));
-        if link_in_footer {
-            let label = copy::mail::UNSUBSCRIBE;
-            footer.push(format!("{label}: {}", values.unsubscribe));
-        }
+        footer.extend(footer_link.map(|url| format!("{}: {url}", copy::mail::UNSUBSCRIBE)));
         let text = values.fill(&self.text);
         // The mark before a signature, which many programs show in grey (RFC 3676, section 4.3).
         format!("{text}\n\n-- \n{}\n", footer.join("\n"))
@@ -145,7 +141,6 @@ impl Template {
 fn digest_text(text: &str) -> [u8; 32] {
     let lines: Vec<_> = text.lines().map(str::trim_end).collect();
     let digest = digest(&SHA256, lines.join("\n").trim_matches('\n').as_bytes());
-    let mut bytes = [0; 32];
-    bytes.copy_from_slice(digest.as_ref());
-    bytes
+    let bytes = digest.as_ref().try_into();
+    bytes.expect("SHA-256 has 32 bytes")
 }

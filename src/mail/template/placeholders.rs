@@ -9,7 +9,7 @@ use crate::copy;
 pub(super) const UNSUBSCRIBE: &str = "{unsubscribe}";
 
 /// The placeholders.
-const PLACEHOLDERS: [&str; 3] = ["{product}", "{position}", UNSUBSCRIBE];
+pub(super) const PLACEHOLDERS: [&str; 3] = ["{product}", "{position}", UNSUBSCRIBE];
 
 /// What takes the place of the placeholders, and is in the footer.
 #[derive(Clone, Copy, Debug)]
@@ -18,29 +18,19 @@ pub struct Placeholders<'a> {
     pub product: &'a str,
     /// The person's position on the list, from 1.
     pub position: u64,
-    /// The URL of the person's unsubscribe page.
-    pub unsubscribe: &'a str,
+    /// The URL of the person's unsubscribe page. `None` in the message that asks to confirm an address, which goes to somebody
+    /// who may not have signed up.
+    pub unsubscribe: Option<&'a str>,
     /// The owner's postal address.
     pub postal_address: Option<&'a str>,
-    /// What the footer says.
-    pub footer: Footer,
-}
-
-/// What the footer of a message says besides the postal address.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Footer {
-    /// The message goes to people on the list. They can unsubscribe.
-    Subscriber,
-    /// The message goes to somebody who may not have signed up.
-    Confirmation,
 }
 
 impl Placeholders<'_> {
     /// Returns why the person gets the message.
     pub(super) fn reason(&self) -> String {
-        let reason = match self.footer {
-            Footer::Subscriber => copy::mail::REASON,
-            Footer::Confirmation => copy::mail::CONFIRM_REASON,
+        let reason = match self.unsubscribe {
+            Some(_) => copy::mail::REASON,
+            None => copy::mail::CONFIRM_REASON,
         };
         copy::fill_product(reason, self.product)
     }
@@ -70,7 +60,7 @@ impl Placeholders<'_> {
     fn values(&self) -> [(&'static str, String); 3] {
         [
             ("{position}", self.position.to_string()),
-            (UNSUBSCRIBE, self.unsubscribe.to_owned()),
+            (UNSUBSCRIBE, self.unsubscribe.unwrap_or_default().to_owned()),
             ("{product}", self.product.to_owned()),
         ]
     }
@@ -87,8 +77,7 @@ pub(super) fn check(text: &str) -> Result<(), TemplateProblem> {
             Some((name, _)) if !name.contains('{') => format!("{{{name}}}"),
             _ => "{".to_owned(),
         };
-        let known = PLACEHOLDERS.join(", ");
-        return Err(TemplateProblem::UnknownPlaceholder { found, known });
+        return Err(TemplateProblem::UnknownPlaceholder(found));
     }
     Ok(())
 }
