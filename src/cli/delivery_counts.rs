@@ -3,7 +3,7 @@
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
 use super::time::rfc3339;
-use crate::waitlist::{Delivery, DeliveryState, DeliveryStatus};
+use crate::waitlist::{Delivery, DeliveryState, DeliveryStatus, ServerReply};
 
 /// A delivery.
 #[derive(Serialize)]
@@ -30,8 +30,7 @@ impl From<&Delivery> for ShownDelivery {
 
 /// Returns the words of the mail server, or why it has said nothing.
 fn words(status: &DeliveryStatus) -> Option<String> {
-    let reply = status.reply.as_ref();
-    let reply = reply.map(|reply| format!("{} {}", reply.code, reply.text()));
+    let reply = status.reply.as_ref().map(ServerReply::to_string);
     reply.or_else(|| match status.state {
         DeliveryState::Deferred => Some("not sent: no reply of the mail server".into()),
         DeliveryState::Refused => Some("not sent: this program refused the address".into()),

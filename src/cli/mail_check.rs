@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     config::{MailOptions, MailSettings, Origin},
-    mail::{ConnectProgress, DkimSigner, SmtpClient, SmtpConnection, SmtpTimeouts},
+    mail::{DkimSigner, SmtpClient, SmtpTimeouts},
 };
 
 #[derive(clap::Args)]
@@ -63,9 +63,8 @@ pub(super) fn run(args: &MailCheckArgs) -> anyhow::Result<()> {
     let settings = args.mail.settings()?;
     let signer = DkimSigner::from_settings(&settings)?;
     let runtime = Runtime::new().context("cannot start the runtime")?;
-    match connect(&settings, &runtime, &mut report) {
-        Ok(connection) => runtime.block_on(connection.quit()),
-        Err(error) => report.findings.push(Finding::problem(error)),
+    if let Err(error) = runtime.block_on(connect(&settings, &mut report)) {
+        report.findings.push(Finding::problem(error.to_string()));
     }
     report.findings.push(match &args.origin {
         Some(origin) => try_links(origin, &runtime),
@@ -80,43 +79,28 @@ pub(super) fn run(args: &MailCheckArgs) -> anyhow::Result<()> {
     finish(&report, &args.output)
 }
 
-/// Connects, and notes each step.
-fn connect(
-    settings: &MailSettings,
-    runtime: &Runtime,
-    report: &mut Report,
-) -> Result<SmtpConnection, String> {
-    let client = SmtpClient::new(
-        &settings.smtp,
-        settings.from.domain(),
-        SmtpTimeouts::default(),
-    );
-    let client = client.map_err(|error| error.to_string())?;
-    let mut is_encrypted = false;
-    let mut note = |progress: ConnectProgress| {
-        report.findings.push(match progress {
-            ConnectProgress::Connected(address) => {
-                Finding::ok(format!("connected to {} ({address})", settings.smtp))
-            }
-            ConnectProgress::Encrypted(version) => {
-                is_encrypted = true;
-                let version = version.map(|version| format!("{version:?}").replace('_', "."));
-                Finding::ok(format!(
-                    "encrypted with {}; the certificate is valid",
-                    version.unwrap_or_else(|| "TLS".into())
-                ))
-            }
-            ConnectProgress::Greeted(reply) => Finding::ok(format!("the server says: {reply}")),
-            ConnectProgress::LoggedIn => Finding::ok("logged in"),
-        });
+/// Connects, and notes what that has found.
+async fn connect(settings: &MailSettings, report: &mut Report) -> anyhow::Result<()> {
+    let (smtp, host) = (&settings.smtp, settings.from.domain());
+    let client = SmtpClient::new(smtp, host, SmtpTimeouts::default())?;
+    let connection = client.connect().await?;
+    let info = connection.info.clone();
+    let encryption = match info.encryption {
+        Some(version) => {
+            let version = format!("{version:?}").replace('_', ".");
+            format!("encrypted with {version}; the certificate is valid")
+        }
+        None => "not encrypted, because the server is on this machine".to_owned(),
     };
-    let connected = runtime.block_on(client.connect_with_progress(&mut note));
-    let connection = connected.map_err(|error| error.to_string())?;
-    if !is_encrypted {
-        let text = "not encrypted, because the server is on this machine";
-        report.findings.push(Finding::ok(text));
+    let mut note = |text| report.findings.push(Finding::ok(text));
+    note(format!("connected to {smtp} ({})", info.address));
+    note(encryption);
+    note(format!("the server says: {}", info.greeting));
+    if smtp.credentials.is_some() {
+        note("logged in".to_owned());
     }
-    Ok(connection)
+    connection.quit().await;
+    Ok(())
 }
 
 /// Asks the site whether its unsubscribe links work.

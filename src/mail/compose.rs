@@ -5,7 +5,7 @@ use std::{fmt::Display, time::SystemTime};
 use lettre::{
     Message,
     message::{
-        Mailbox, MultiPart, SinglePart,
+        Mailbox, MessageBuilder, MultiPart, SinglePart,
         header::{ContentType, HeaderName, HeaderValue},
     },
 };
@@ -71,32 +71,27 @@ pub fn compose(
     // lettre would read the addresses from the headers, but does not understand quotation marks there.
     let (from, recipients) = (&headers.from.mailbox().email, vec![to.email.clone()]);
     let addresses = lettre::address::Envelope::new(Some(from.clone()), recipients)?;
-    let mut builder = Message::builder()
+    let builder = Message::builder()
         .envelope(addresses)
         .from(headers.from.mailbox().clone())
         .to(to)
         .subject(&message.subject)
         .date(headers.date)
         .message_id(Some(format!("<{}>", headers.message_id)));
-    let mut more = match headers.unsubscribe {
-        Some(url) => vec![
-            ("List-Id", format!("<waitlist.{}>", headers.host)),
-            ("List-Unsubscribe", format!("<{url}>")),
-        ],
+    let mut fields = Vec::new();
+    let mut add = |name, value: &str| fields.push(unfolded_header(name, value));
+    if let Some(url) = headers.unsubscribe {
+        add("List-Id", &format!("<waitlist.{}>", headers.host));
+        add("List-Unsubscribe", &format!("<{url}>"));
+        // RFC 8058, section 3.1: only for https.
+        if url.starts_with("https:") {
+            add("List-Unsubscribe-Post", "List-Unsubscribe=One-Click");
+        }
+    } else {
         // A program has sent it, so nobody's absence note is to reply to it (RFC 3834, section 5).
-        None => vec![("Auto-Submitted", "auto-generated".to_owned())],
-    };
-    // RFC 8058, section 3.1: only for https.
-    if headers
-        .unsubscribe
-        .is_some_and(|url| url.starts_with("https:"))
-    {
-        let one_click = "List-Unsubscribe=One-Click".to_owned();
-        more.push(("List-Unsubscribe-Post", one_click));
+        add("Auto-Submitted", "auto-generated");
     }
-    for (name, value) in more {
-        builder = builder.raw_header(unfolded_header(name, value));
-    }
+    let builder = fields.into_iter().fold(builder, MessageBuilder::raw_header);
     let message = builder.multipart(
         MultiPart::alternative()
             .singlepart(quoted_printable(ContentType::TEXT_PLAIN, &message.text))
@@ -110,9 +105,9 @@ pub fn compose(
 }
 
 /// Returns a header in one line. A folded URL would not be one.
-fn unfolded_header(name: &'static str, value: String) -> HeaderValue {
+fn unfolded_header(name: &'static str, value: &str) -> HeaderValue {
     let name = HeaderName::new_from_ascii_str(name);
-    HeaderValue::dangerous_new_pre_encoded(name, value.clone(), value)
+    HeaderValue::dangerous_new_pre_encoded(name, value.to_owned(), value.to_owned())
 }
 
 fn quoted_printable(content_type: ContentType, text: &str) -> SinglePart {

@@ -3,12 +3,7 @@
 //! rustls signs, with ring, which it has for TLS. lettre's own `dkim` needs the `rsa` crate, whose timing reveals keys
 //! (RUSTSEC-2023-0071); mail-auth needs a resolver and AWS-LC. This file brings the header into the form that is signed.
 
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::SystemTime,
-};
+use std::{fs, io, path::Path, sync::Arc, time::SystemTime};
 
 use base64::{Engine, prelude::BASE64_STANDARD as BASE64};
 use ring::digest::{SHA256, digest};
@@ -19,6 +14,7 @@ use tokio_rustls::rustls::{
     sign::SigningKey,
 };
 
+use super::setup_error::MailSetupError;
 use crate::{
     config::{DkimSettings, MailSettings},
     waitlist::unix_millis,
@@ -70,47 +66,28 @@ pub enum DkimKeyError {
     NoRsaKey,
 }
 
-/// The key of the settings cannot be used.
-#[derive(Debug, thiserror::Error)]
-#[error("--dkim-key {}: {error}", file.display())]
-pub struct InvalidDkimKey {
-    file: PathBuf,
-    error: DkimKeyError,
-}
-
 impl DkimSigner {
     /// Reads the key of the settings, if they have one.
     ///
     /// # Errors
-    /// [`InvalidDkimKey`].
-    pub fn from_settings(settings: &MailSettings) -> Result<Option<Self>, InvalidDkimKey> {
-        let Some(DkimSettings { key, selector }) = &settings.dkim else {
+    /// [`MailSetupError::DkimKey`].
+    pub fn from_settings(settings: &MailSettings) -> Result<Option<Self>, MailSetupError> {
+        let Some(DkimSettings {
+            key: file,
+            selector,
+        }) = &settings.dkim
+        else {
             return Ok(None);
         };
-        let signer = Self::load(key, selector, settings.from.domain());
-        signer.map(Some).map_err(|error| InvalidDkimKey {
-            file: key.clone(),
+        let key = load_key(file).map_err(|error| MailSetupError::DkimKey {
+            file: file.clone(),
             error,
-        })
-    }
-
-    /// Reads the key of a domain from a PEM file (PKCS#1 or PKCS#8).
-    ///
-    /// # Errors
-    /// [`DkimKeyError`].
-    fn load(file: &Path, selector: &str, domain: &str) -> Result<Self, DkimKeyError> {
-        let pem = fs::read(file)?;
-        // `ENCRYPTED PRIVATE KEY` in PKCS#8, and `Proc-Type: 4,ENCRYPTED` in PKCS#1.
-        if String::from_utf8_lossy(&pem).contains("ENCRYPTED") {
-            return Err(DkimKeyError::Encrypted);
-        }
-        let key = PrivateKeyDer::from_pem_slice(&pem).map_err(|_| DkimKeyError::NoRsaKey)?;
-        let key = RsaSigningKey::new(&key).map_err(|_| DkimKeyError::NoRsaKey)?;
-        Ok(Self {
+        })?;
+        Ok(Some(Self {
             key: Arc::new(key),
-            domain: domain.to_owned(),
-            selector: selector.to_owned(),
-        })
+            domain: settings.from.domain().to_owned(),
+            selector: selector.clone(),
+        }))
     }
 
     /// Returns the name of the TXT record in the DNS that has the public key.
@@ -170,6 +147,17 @@ impl DkimSigner {
         output.extend_from_slice(message);
         Ok(output)
     }
+}
+
+/// Reads a key from a PEM file (PKCS#1 or PKCS#8).
+fn load_key(file: &Path) -> Result<RsaSigningKey, DkimKeyError> {
+    let pem = fs::read(file)?;
+    // `ENCRYPTED PRIVATE KEY` in PKCS#8, and `Proc-Type: 4,ENCRYPTED` in PKCS#1.
+    if String::from_utf8_lossy(&pem).contains("ENCRYPTED") {
+        return Err(DkimKeyError::Encrypted);
+    }
+    let key = PrivateKeyDer::from_pem_slice(&pem).map_err(|_| DkimKeyError::NoRsaKey)?;
+    RsaSigningKey::new(&key).map_err(|_| DkimKeyError::NoRsaKey)
 }
 
 /// Returns the fields of a header, each in one line.

@@ -4,9 +4,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     compose::recipient_address,
-    smtp::{
-        ConnectError, MessagePart, NotSent, SendOutcome, SmtpClient, SmtpConnection, SmtpReply,
-    },
+    smtp::{ConnectError, MessagePart, NotSent, SendOutcome, SmtpClient, SmtpConnection},
 };
 use crate::waitlist::{DeliveryState, DeliveryStatus, Email, ServerReply};
 
@@ -57,9 +55,8 @@ impl<'a> Mailer<'a> {
     }
 
     /// Sends a message to one person. Returns `None` if there is no connection, or the server has closed it since the last
-    /// message, which shows only now: then nothing was sent. `secrets` are words of the message, such as its link: the
-    /// result never has them, although some servers quote the message. Do not drop the future before it is done, see
-    /// [`SmtpConnection::send`].
+    /// message, which shows only now: then nothing was sent. See [`SmtpConnection::send`] for the secrets. Do not drop the
+    /// future before it is done.
     ///
     /// # Errors
     /// [`ConnectError::Stopped`] if `give_up` was cancelled. Nothing was sent.
@@ -75,7 +72,7 @@ impl<'a> Mailer<'a> {
             return Ok(None);
         };
         let recipient = recipient_address(to);
-        let sent = connection.send(self.sender, &recipient, message, &self.give_up);
+        let sent = connection.send(self.sender, &recipient, message, secrets, &self.give_up);
         let outcome = sent.await;
         let is_closed = match &outcome {
             SendOutcome::NotSent(NotSent::Stopped) => return Err(ConnectError::Stopped),
@@ -90,8 +87,7 @@ impl<'a> Mailer<'a> {
             self.connection = None;
             return Ok(None);
         }
-        let outcome = outcome.map_reply(|reply| reply.without(secrets));
-        Ok(Some(status_of(&outcome)))
+        Ok(Some(status_of(outcome)))
     }
 
     /// Says goodbye to the server.
@@ -108,16 +104,15 @@ pub fn is_deferred_by_objection(status: &DeliveryStatus) -> bool {
     let is_deferred = status.state == DeliveryState::Deferred;
     // A final reply to a deferred delivery was an objection.
     status.reply.as_ref().is_some_and(|reply| {
-        is_deferred
-            && (reply.code >= 500 || SmtpReply::from(reply).is_objection(MessagePart::Content))
+        is_deferred && (reply.code >= 500 || reply.is_objection(MessagePart::Content))
     })
 }
 
 /// Returns what the ledger records about an outcome, without a time. If no server has replied, there is no reply.
-fn status_of(outcome: &SendOutcome) -> DeliveryStatus {
+fn status_of(outcome: SendOutcome) -> DeliveryStatus {
     let (state, reply) = match outcome {
         SendOutcome::Accepted(reply) => (DeliveryState::Accepted, Some(reply)),
-        SendOutcome::Rejected(part, reply) if is_about_recipient(*part, reply) => {
+        SendOutcome::Rejected(part, reply) if is_about_recipient(part, &reply) => {
             (DeliveryState::Refused, Some(reply))
         }
         SendOutcome::Rejected(_, reply) => (DeliveryState::Deferred, Some(reply)),
@@ -125,13 +120,13 @@ fn status_of(outcome: &SendOutcome) -> DeliveryStatus {
         SendOutcome::Unknown => (DeliveryState::Unknown, None),
     };
     DeliveryStatus {
-        reply: reply.map(|reply| ServerReply::new(reply.code, &reply.text)),
+        reply,
         ..DeliveryStatus::new(state)
     }
 }
 
 /// Returns whether a rejection is final, and about the recipient.
-fn is_about_recipient(part: MessagePart, reply: &SmtpReply) -> bool {
+fn is_about_recipient(part: MessagePart, reply: &ServerReply) -> bool {
     let is_about_all = match part {
         // It knows nothing about the recipient yet.
         MessagePart::Sender => true,

@@ -7,22 +7,25 @@
 //! - `dkim`: [`DkimSigner`], which signs it.
 //! - `smtp`: the connection to the mail server.
 //! - `mailer`: [`Mailer`], which sends one message after another.
+//! - `setup_error`: [`MailSetupError`], why no mail can be sent with the settings.
 
 mod code_message;
 mod compose;
 mod dkim;
 mod mailer;
 mod person_token;
+mod setup_error;
 mod smtp;
 mod template;
 
 pub use code_message::{CODE_LEN, confirmation_code, confirmation_message};
 pub use compose::{ComposeError, MessageHeaders, compose, message_id, recipient_address};
-pub use dkim::{DkimKeyError, DkimSigner, InvalidDkimKey};
+pub use dkim::{DkimKeyError, DkimSigner};
 pub use mailer::{Mailer, is_deferred_by_objection};
 pub use person_token::{PersonTokens, TokenPurpose};
+pub use setup_error::MailSetupError;
 pub use smtp::{
-    ConnectError, ConnectProgress, ConnectStep, MessagePart, NotSent, SendOutcome, SmtpClient,
-    SmtpConnection, SmtpReply, SmtpTimeouts, TlsSetupError,
+    ConnectError, ConnectStep, MessagePart, NotSent, SendOutcome, SmtpClient, SmtpConnection,
+    SmtpTimeouts,
 };
 pub use template::{Placeholders, RenderedMessage, Template, TemplateError, TemplateProblem};

@@ -33,10 +33,18 @@ pub struct PersonTokens {
 }
 
 impl PersonTokens {
-    /// Prepares tokens with the key of a list.
+    /// Prepares tokens with the key of a list, from which that of the tokens is derived.
     pub fn new(key: &ListKey, purpose: TokenPurpose) -> Self {
+        let secret = hkdf::Salt::new(hkdf::HKDF_SHA256, &[]).extract(key.as_bytes());
+        let purpose: &[u8] = match purpose {
+            TokenPurpose::Unsubscribe => b"landing unsubscribe",
+            TokenPurpose::Confirm => b"landing confirm",
+        };
+        let info = [purpose];
+        let derived = secret.expand(&info, &CHACHA20_POLY1305);
+        let derived = derived.expect("the cipher has a short key");
         Self {
-            key: derive_key(key, purpose),
+            key: LessSafeKey::new(UnboundKey::from(derived)),
         }
     }
 
@@ -67,18 +75,4 @@ impl PersonTokens {
         let address = str::from_utf8(opened.ok()?).ok()?;
         Email::parse(address.trim_end_matches('\0')).ok()
     }
-}
-
-/// Derives the key of the tokens from the key of the list.
-fn derive_key(key: &ListKey, purpose: TokenPurpose) -> LessSafeKey {
-    let secret = hkdf::Salt::new(hkdf::HKDF_SHA256, &[]).extract(key.as_bytes());
-    let purpose: &[u8] = match purpose {
-        TokenPurpose::Unsubscribe => b"landing unsubscribe",
-        TokenPurpose::Confirm => b"landing confirm",
-    };
-    let info = [purpose];
-    let derived = secret.expand(&info, &CHACHA20_POLY1305);
-    LessSafeKey::new(UnboundKey::from(
-        derived.expect("the cipher has a short key"),
-    ))
 }

@@ -75,9 +75,7 @@ use tokio::{net::TcpListener, time::sleep};
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
 pub use client::{ClientKey, TrustedProxies};
-pub use confirmation::{
-    ATTEMPTS_MAX, AskedPeople, ConfirmationError, ConfirmationSender, count_recent,
-};
+pub use confirmation::{ATTEMPTS_MAX, AskedPeople, ConfirmationSender, count_recent};
 pub use connections::{bind, listen, take_address};
 pub use error::RequestError;
 pub use router::router;

@@ -122,7 +122,7 @@ impl DeliveryState {
     }
 }
 
-/// The reply of a mail server. `Debug` hides its text.
+/// The reply of a mail server. `Debug` hides its text. What it means is in `src/mail/smtp/reply.rs`.
 #[derive(Clone, Deserialize, Eq, PartialEq, Serialize)]
 pub struct ServerReply {
     /// The code, such as 550 (RFC 5321).
@@ -145,9 +145,15 @@ impl ServerReply {
     }
 }
 
-impl std::fmt::Debug for ServerReply {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for ServerReply {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ServerReply({}, …)", self.code)
+    }
+}
+
+impl fmt::Display for ServerReply {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.code, self.text)
     }
 }
 
@@ -169,6 +175,15 @@ impl Delivery {
             recipient,
             status: DeliveryStatus::new(DeliveryState::Waiting),
             attempts: 0,
+        }
+    }
+
+    /// Returns what a caller passes who begins the delivery with this number.
+    pub fn start(&self, number: u32) -> DeliveryStart {
+        DeliveryStart {
+            number,
+            state: self.status.state,
+            attempts: self.attempts,
         }
     }
 

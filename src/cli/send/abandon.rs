@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::{
     cli::{terminal::output::OutputArgs, waitlist_handle::WaitlistHandle},
-    waitlist::{CALL_MAX, DeliveryResult, DeliveryStart, DeliveryState, DeliveryStatus, MessageId},
+    waitlist::{CALL_MAX, DeliveryResult, DeliveryState, DeliveryStatus, MessageId},
 };
 
 /// Gives up the people who were chosen by an interrupted send, and those whose message was deferred.
@@ -22,11 +22,7 @@ pub(super) fn abandon(
     let deliveries = list.deliveries(id)?;
     let starts: Vec<_> = (0..)
         .zip(&deliveries)
-        .map(|(number, it)| DeliveryStart {
-            number,
-            state: it.status.state,
-            attempts: it.attempts,
-        })
+        .map(|(number, it)| it.start(number))
         .filter(|it| matches!(it.state, DeliveryState::Waiting | DeliveryState::Deferred))
         .collect();
     let mut abandoned = 0;

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use crate::{
-    mail::{SmtpReply, is_deferred_by_objection},
+    mail::is_deferred_by_objection,
     waitlist::{DeliveryState, DeliveryStatus},
 };
 
@@ -28,7 +28,7 @@ pub(super) struct Brake {
 impl Brake {
     /// Takes the result of a message into account. Returns the reason if the send must stop.
     pub(super) fn check(&mut self, status: &DeliveryStatus) -> Option<String> {
-        let Some(reply) = status.reply.as_ref().map(SmtpReply::from) else {
+        let Some(reply) = &status.reply else {
             // This program has refused the address.
             if status.state == DeliveryState::Refused {
                 return None;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::cli::{terminal::output::counted, waitlist_handle::WaitlistHandle};
 use crate::exit::print_stderr;
-use crate::waitlist::{Delivery, DeliveryStart, DeliveryState, Email, MessageId};
+use crate::waitlist::{Delivery, DeliveryState, Email, MessageId};
 
 /// A person who gets the message.
 #[derive(Clone, Debug)]
@@ -18,17 +18,6 @@ pub(super) struct Recipient {
     pub(super) email: Option<Email>,
     /// The position on the list, from 1.
     pub(super) position: u64,
-}
-
-impl Recipient {
-    /// Returns the delivery as it is before it begins.
-    pub(super) fn start(&self) -> DeliveryStart {
-        DeliveryStart {
-            number: self.number,
-            state: self.delivery.status.state,
-            attempts: self.delivery.attempts,
-        }
-    }
 }
 
 /// Why a person on the list does not get the message.

@@ -11,10 +11,10 @@ use anyhow::bail;
 
 use super::plan::{Plan, Recipient, SkipReason};
 use crate::cli::waitlist_handle::WaitlistHandle;
-use crate::mail::{SmtpReply, is_deferred_by_objection};
+use crate::mail::is_deferred_by_objection;
 use crate::waitlist::{
     AddressHash, Delivery, DeliveryState, DeliveryStatus, Email, ListKey, MessageId, Selection,
-    Suppressions, WaitlistEntry,
+    ServerReply, Suppressions, WaitlistEntry,
 };
 
 /// The people that the owner wants to write to, of those who match the selection.
@@ -252,8 +252,8 @@ fn find_undeliverable(
                 since,
                 reply,
             } = delivery.status;
-            let is_missing = |reply| SmtpReply::from(reply).is_no_such_mailbox();
-            if state == DeliveryState::Refused && reply.as_ref().is_some_and(is_missing) {
+            let is_missing = reply.as_ref().is_some_and(ServerReply::is_no_such_mailbox);
+            if state == DeliveryState::Refused && is_missing {
                 let last = undeliverable.entry(delivery.recipient).or_insert(since);
                 *last = since.max(*last);
             }

@@ -103,7 +103,7 @@ impl<'a> Sender<'a> {
     /// Returns the state.
     fn send(&mut self, recipient: &Recipient) -> DeliveryState {
         let id = self.writer.template.id();
-        let starts = || vec![recipient.start()];
+        let starts = || vec![recipient.delivery.start(recipient.number)];
         let begun = self.list.call(|list| list.begin_deliveries(id, starts()));
         if !matches!(begun.as_deref(), Ok([true])) {
             // Another command sends it, or nobody knows whether the list has recorded it.

@@ -37,7 +37,7 @@ pub(super) fn send(
     });
     let sent = sent.with_context(|| format!("{server}: nothing was sent"))?;
     let status = sent.context("the mail server closed the connection")?;
-    let reply = status.reply.map(|it| format!("{} {}", it.code, it.text()));
+    let reply = status.reply.map(|it| it.to_string());
     let reply = reply.unwrap_or_else(|| "the connection broke before the reply".to_owned());
     let state = status.state.as_str();
     if status.state != DeliveryState::Accepted {

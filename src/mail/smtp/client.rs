@@ -1,26 +1,32 @@
-//! Connects to a mail server, step by step. Each step has a time limit.
+//! Connects to a mail server. Each step has a time limit.
 
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 use base64::{Engine, prelude::BASE64_STANDARD as BASE64};
 use futures_util::future::select_ok;
 use mail_send::{Credentials, Error};
-use smtp_proto::{AUTH_LOGIN, AUTH_PLAIN, EXT_START_TLS, EhloResponse};
+use smtp_proto::{AUTH_LOGIN, AUTH_PLAIN, EXT_START_TLS, EhloResponse, Response};
 use tokio::{
     net::{TcpStream, lookup_host},
     time::{sleep, timeout},
 };
 use tokio_rustls::TlsConnector;
-use tokio_rustls::rustls::{ClientConfig, ProtocolVersion, RootCertStore, crypto::ring};
+use tokio_rustls::rustls::{
+    ClientConfig, ProtocolVersion, RootCertStore, crypto::ring, pki_types::ServerName,
+};
 
 use super::{
-    connection::SmtpConnection,
-    error::{ConnectError, ConnectStep, TlsSetupError},
-    raw_client::{RawClient, Stream, boxed},
-    reply::SmtpReply,
+    connection::{ConnectionInfo, SmtpConnection},
+    error::{ConnectError, ConnectStep},
+    raw_client::{RawClient, raw_client},
+    reply::HiddenWords,
     timeouts::SmtpTimeouts,
 };
-use crate::config::{SmtpEncryption, SmtpUrl};
+use crate::{
+    config::{SmtpEncryption, SmtpUrl},
+    mail::setup_error::MailSetupError,
+    waitlist::ServerReply,
+};
 
 /// Maximum number of addresses of a mail server that are tried.
 const ADDRESSES_MAX: usize = 8;
@@ -39,33 +45,20 @@ pub struct SmtpClient {
     addresses: Option<Vec<SocketAddr>>,
 }
 
-/// What a step has found.
-#[derive(Clone, Debug)]
-pub enum ConnectProgress {
-    /// The TCP connection is open.
-    Connected(SocketAddr),
-    /// The connection is encrypted, with this version of TLS.
-    Encrypted(Option<ProtocolVersion>),
-    /// The server has greeted.
-    Greeted(SmtpReply),
-    /// The login has succeeded.
-    LoggedIn,
-}
-
 impl SmtpClient {
     /// Prepares connections.
     ///
     /// # Errors
-    /// [`TlsSetupError`].
+    /// [`MailSetupError`].
     pub fn new(
         url: &SmtpUrl,
         hello_name: &str,
         timeouts: SmtpTimeouts,
-    ) -> Result<Self, TlsSetupError> {
+    ) -> Result<Self, MailSetupError> {
         let mut roots = RootCertStore::empty();
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         if roots.is_empty() && url.encryption != SmtpEncryption::Optional {
-            return Err(TlsSetupError::NoAuthority);
+            return Err(MailSetupError::NoAuthority);
         }
         let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()?
@@ -92,40 +85,38 @@ impl SmtpClient {
     /// # Errors
     /// [`ConnectError`].
     pub async fn connect(&self) -> Result<SmtpConnection, ConnectError> {
-        self.connect_with_progress(&mut |_| {}).await
-    }
-
-    /// Like [`connect`](Self::connect), and reports each step.
-    ///
-    /// # Errors
-    /// [`ConnectError`].
-    pub async fn connect_with_progress(
-        &self,
-        report: &mut (dyn FnMut(ConnectProgress) + Send),
-    ) -> Result<SmtpConnection, ConnectError> {
         let stream = self.connect_tcp().await?;
-        if let Ok(address) = stream.peer_addr() {
-            report(ConnectProgress::Connected(address));
+        let address = stream.peer_addr().map_err(ConnectError::Connect)?;
+        let mut client = raw_client(stream, self.timeouts.step);
+        let mut encryption = None;
+        if self.url.encryption == SmtpEncryption::Tls {
+            (client, encryption) = self.encrypt(client).await?;
         }
-        let (mut client, hello) = match self.url.encryption {
-            SmtpEncryption::Tls => {
-                let mut client = self.encrypt(stream, report).await?;
-                self.greet(&mut client, report).await?;
-                let hello = self.hello(&mut client).await?;
-                (client, hello)
-            }
-            SmtpEncryption::StartTls | SmtpEncryption::Optional => {
-                self.greet_and_start_tls(stream, report).await?
-            }
-        };
-        let mut secrets = Vec::new();
+        let greeting = self.greet(&mut client).await?;
+        let mut hello = self.hello(&mut client).await?;
+        if self.needs_start_tls(&hello)? {
+            self.start_tls(&mut client).await?;
+            (client, encryption) = self.encrypt(client).await?;
+            hello = self.hello(&mut client).await?;
+        }
+        let mut hidden = HiddenWords::default();
         if let Some((user, password)) = &self.url.credentials {
-            secrets = login_secrets(user, password);
-            let log_in = log_in(&mut client, (user, password), &hello, &secrets);
-            log_in.await?;
-            report(ConnectProgress::LoggedIn);
+            hidden.secrets = login_secrets(user, password);
+            let credentials = Credentials::new(user, password);
+            self.log_in(&mut client, &credentials, hello, &hidden)
+                .await?;
         }
-        Ok(SmtpConnection::new(client, self.timeouts, secrets))
+        let info = ConnectionInfo {
+            address,
+            encryption,
+            greeting,
+        };
+        Ok(SmtpConnection::new(
+            client,
+            info,
+            self.timeouts,
+            hidden.secrets,
+        ))
     }
 
     /// Connects to the first address that responds. Each has its own time limit and begins while the one before is still
@@ -161,86 +152,121 @@ impl SmtpClient {
         Ok(stream)
     }
 
-    /// Greets the server without encryption, and encrypts the connection.
-    async fn greet_and_start_tls(
-        &self,
-        stream: TcpStream,
-        report: &mut (dyn FnMut(ConnectProgress) + Send),
-    ) -> Result<(RawClient, EhloResponse<String>), ConnectError> {
-        let mut plain = mail_send::SmtpClient {
-            stream,
-            timeout: self.timeouts.step,
-        };
-        self.greet(&mut plain, report).await?;
-        let hello = self.hello(&mut plain).await?;
-        let is_required = self.url.encryption == SmtpEncryption::StartTls;
-        let is_offered = hello.has_capability(EXT_START_TLS);
-        // Nobody listens on this machine, and servers on it often have a certificate that no authority has signed. But
-        // some offer a login only over TLS.
-        let needs_it = self.url.credentials.is_some() && hello.auth_mechanisms == 0;
-        match is_offered {
-            true if is_required || needs_it => {}
-            false if is_required => return Err(ConnectError::NoStartTls),
-            _ => return Ok((boxed(plain), hello)),
-        }
-        // mail-send discards what the server has sent after its response. An attacker may have added it, and it must
-        // not pass for the response to a later command (CVE-2011-0411).
-        let response = plain.cmd(b"STARTTLS\r\n").await;
-        let response = response.map_err(|error| self.step_error(ConnectStep::StartTls, error))?;
-        if response.code() != 220 {
-            return Err(ConnectError::Rejected {
-                step: ConnectStep::StartTls,
-                reply: SmtpReply::new(&response),
-            });
-        }
-        let mut client = self.encrypt(plain.stream, report).await?;
-        let hello = self.hello(&mut client).await?;
-        Ok((client, hello))
-    }
-
-    async fn encrypt(
-        &self,
-        stream: TcpStream,
-        report: &mut (dyn FnMut(ConnectProgress) + Send),
-    ) -> Result<RawClient, ConnectError> {
-        let plain = mail_send::SmtpClient {
-            stream,
-            timeout: self.timeouts.step,
-        };
-        let encrypted = plain.into_tls(&self.tls, &self.url.host).await;
-        let client = encrypted.map_err(|error| self.step_error(ConnectStep::Tls, error))?;
-        let version = client.tls_connection().protocol_version();
-        report(ConnectProgress::Encrypted(version));
-        Ok(boxed(client))
-    }
-
-    async fn greet<T: Stream>(
-        &self,
-        client: &mut mail_send::SmtpClient<T>,
-        report: &mut (dyn FnMut(ConnectProgress) + Send),
-    ) -> Result<(), ConnectError> {
+    async fn greet(&self, client: &mut RawClient) -> Result<ServerReply, ConnectError> {
         let (step, limit) = (ConnectStep::Greeting, self.timeouts.step);
         let greeting = timeout(limit, client.read()).await;
         let greeting = greeting.map_err(|_| ConnectError::Timeout { step, limit })?;
         let greeting = greeting.map_err(|error| self.step_error(step, error))?;
-        let reply = SmtpReply::new(&greeting);
-        if greeting.code() != 220 {
-            return Err(ConnectError::Rejected { step, reply });
-        }
-        report(ConnectProgress::Greeted(reply));
-        Ok(())
+        accept(step, 220, &greeting)
     }
 
-    async fn hello<T: Stream>(
-        &self,
-        client: &mut mail_send::SmtpClient<T>,
-    ) -> Result<EhloResponse<String>, ConnectError> {
+    async fn hello(&self, client: &mut RawClient) -> Result<EhloResponse<String>, ConnectError> {
         let hello = client.ehlo(&self.hello_name).await;
         hello.map_err(|error| self.step_error(ConnectStep::Hello, error))
     }
 
+    /// Returns whether the connection must be encrypted now.
+    fn needs_start_tls(&self, hello: &EhloResponse<String>) -> Result<bool, ConnectError> {
+        // Nobody listens on this machine, and servers on it often have a certificate that no authority has signed. But
+        // some offer a login only over TLS.
+        let is_needed = match self.url.encryption {
+            SmtpEncryption::Tls => false,
+            SmtpEncryption::StartTls => true,
+            SmtpEncryption::Optional => {
+                self.url.credentials.is_some() && hello.auth_mechanisms == 0
+            }
+        };
+        let is_offered = hello.has_capability(EXT_START_TLS);
+        if self.url.encryption == SmtpEncryption::StartTls && !is_offered {
+            return Err(ConnectError::NoStartTls);
+        }
+        Ok(is_needed && is_offered)
+    }
+
+    async fn start_tls(&self, client: &mut RawClient) -> Result<(), ConnectError> {
+        // mail-send discards what the server has sent after its response. An attacker may have added it, and it must
+        // not pass for the response to a later command (CVE-2011-0411).
+        let (step, response) = (ConnectStep::StartTls, client.cmd(b"STARTTLS\r\n").await);
+        let response = response.map_err(|error| self.step_error(step, error))?;
+        accept(step, 220, &response).map(|_| ())
+    }
+
+    async fn encrypt(
+        &self,
+        client: RawClient,
+    ) -> Result<(RawClient, Option<ProtocolVersion>), ConnectError> {
+        let (step, limit) = (ConnectStep::Tls, self.timeouts.step);
+        let broken = |error| ConnectError::Broken { step, error };
+        let name = ServerName::try_from(self.url.host.clone());
+        let name = name.map_err(|error| broken(io::Error::other(error)))?;
+        let encrypted = timeout(limit, self.tls.connect(name, client.stream)).await;
+        let encrypted = encrypted.map_err(|_| ConnectError::Timeout { step, limit })?;
+        let stream = encrypted.map_err(|error| match error.downcast() {
+            Ok(error) => ConnectError::Tls(error),
+            Err(error) => broken(error),
+        })?;
+        let version = stream.get_ref().1.protocol_version();
+        Ok((raw_client(stream, limit), version))
+    }
+
+    async fn log_in(
+        &self,
+        client: &mut RawClient,
+        credentials: &Credentials<&String>,
+        mut hello: EhloResponse<String>,
+        hidden: &HiddenWords,
+    ) -> Result<(), ConnectError> {
+        // One way to log in. mail-send would try the others after a rejection, with which the server may have closed the
+        // connection.
+        let ways = [AUTH_PLAIN, AUTH_LOGIN];
+        let way = ways
+            .into_iter()
+            .find(|way| hello.auth_mechanisms & way != 0);
+        hello.auth_mechanisms = way.ok_or(ConnectError::NoLogIn)?;
+        let step = ConnectStep::LogIn;
+        match client.authenticate(credentials, &hello).await {
+            Ok(_) => Ok(()),
+            Err(Error::UnsupportedAuthMechanism) => Err(ConnectError::NoLogIn),
+            Err(Error::AuthenticationFailed(reply)) => {
+                let (code, reply) = (reply.code(), hidden.reply(&reply));
+                // 421 and 454 say that the server has a problem.
+                Err(match code >= 500 {
+                    true => ConnectError::LogInRejected(reply),
+                    false => ConnectError::Rejected { step, reply },
+                })
+            }
+            Err(error) => Err(self.step_error(step, error)),
+        }
+    }
+
     fn step_error(&self, step: ConnectStep, error: Error) -> ConnectError {
-        step_error(step, error, self.timeouts.step)
+        let limit = self.timeouts.step;
+        match error {
+            Error::Timeout => ConnectError::Timeout { step, limit },
+            Error::Io(error) => ConnectError::Broken { step, error },
+            Error::UnexpectedReply(reply) => ConnectError::Rejected {
+                step,
+                reply: HiddenWords::default().reply(&reply),
+            },
+            _ => {
+                let error = "the server closed it or does not speak SMTP";
+                let error = io::Error::other(error);
+                ConnectError::Broken { step, error }
+            }
+        }
+    }
+}
+
+/// Returns the words of a response, if it has this code.
+fn accept(
+    step: ConnectStep,
+    code: u16,
+    response: &Response<String>,
+) -> Result<ServerReply, ConnectError> {
+    let reply = HiddenWords::default().reply(response);
+    match response.code() == code {
+        true => Ok(reply),
+        false => Err(ConnectError::Rejected { step, reply }),
     }
 }
 
@@ -251,52 +277,4 @@ fn login_secrets(user: &str, password: &str) -> Vec<String> {
         BASE64.encode(password),
         BASE64.encode(format!("\0{user}\0{password}")),
     ]
-}
-
-async fn log_in(
-    client: &mut RawClient,
-    (user, password): (&str, &str),
-    hello: &EhloResponse<String>,
-    secrets: &[String],
-) -> Result<(), ConnectError> {
-    let credentials = Credentials::new(user, password);
-    // One way to log in. mail-send would try the others after a rejection, with which the server may have closed the
-    // connection.
-    let offered = hello.auth_mechanisms;
-    let ways = [AUTH_PLAIN, AUTH_LOGIN];
-    let way = ways.into_iter().find(|way| offered & way != 0);
-    let mut hello = hello.clone();
-    hello.auth_mechanisms = way.ok_or(ConnectError::NoLogIn)?;
-    let quote = |reply| SmtpReply::new(reply).without(secrets);
-    let limit = client.timeout;
-    match client.authenticate(&credentials, &hello).await {
-        Ok(_) => Ok(()),
-        Err(Error::UnsupportedAuthMechanism) => Err(ConnectError::NoLogIn),
-        // 421 and 454 say that the server has a problem.
-        Err(Error::AuthenticationFailed(reply)) if reply.code() >= 500 => {
-            Err(ConnectError::LogInRejected(quote(&reply)))
-        }
-        Err(Error::AuthenticationFailed(reply)) => Err(ConnectError::Rejected {
-            step: ConnectStep::LogIn,
-            reply: quote(&reply),
-        }),
-        Err(error) => Err(step_error(ConnectStep::LogIn, error, limit)),
-    }
-}
-
-fn step_error(step: ConnectStep, error: Error, limit: Duration) -> ConnectError {
-    match error {
-        Error::Timeout => ConnectError::Timeout { step, limit },
-        Error::Io(error) => ConnectError::Broken { step, error },
-        Error::Tls(error) => ConnectError::Tls(*error),
-        Error::InvalidTLSName => {
-            let error = io::Error::other("the host is not a valid name for TLS");
-            ConnectError::Broken { step, error }
-        }
-        Error::UnexpectedReply(reply) => ConnectError::Rejected {
-            step,
-            reply: SmtpReply::new(&reply),
-        },
-        _ => ConnectError::Protocol(step),
-    }
 }

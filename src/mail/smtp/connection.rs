@@ -1,27 +1,42 @@
 //! Sends messages over a connection.
 
-use std::time::Duration;
+use std::{net::SocketAddr, time::Duration};
 
 use tokio::time::{sleep, timeout};
+use tokio_rustls::rustls::ProtocolVersion;
 use tokio_util::sync::CancellationToken;
 
 use super::{
     outcome::{NotSent, SendOutcome},
     raw_client::RawClient,
-    reply::{MessagePart, SmtpReply},
+    reply::{HiddenWords, MessagePart},
     timeouts::SmtpTimeouts,
 };
+use crate::waitlist::ServerReply;
 
 /// Maximum time to say goodbye.
 const QUIT_TIMEOUT: Duration = Duration::from_secs(1);
 /// Maximum time to end a message that the server has rejected. A new connection takes less than a slow response.
 const RESET_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// What is known about a connection.
+#[derive(Clone, Debug)]
+pub struct ConnectionInfo {
+    /// The address of the mail server.
+    pub address: SocketAddr,
+    /// The version of TLS, if the connection is encrypted.
+    pub encryption: Option<ProtocolVersion>,
+    /// The first words of the server.
+    pub greeting: ServerReply,
+}
+
 /// A connection to a mail server, for one message after another.
 pub struct SmtpConnection {
     client: RawClient,
+    /// What connecting has found.
+    pub info: ConnectionInfo,
     timeouts: SmtpTimeouts,
-    /// The secrets of the login, which some servers repeat. No reply may show them.
+    /// The secrets of the login.
     secrets: Vec<String>,
     is_usable: bool,
     /// Whether the server has rejected the last message, and waits for RSET before the next one.
@@ -29,9 +44,15 @@ pub struct SmtpConnection {
 }
 
 impl SmtpConnection {
-    pub(super) fn new(client: RawClient, timeouts: SmtpTimeouts, secrets: Vec<String>) -> Self {
+    pub(super) fn new(
+        client: RawClient,
+        info: ConnectionInfo,
+        timeouts: SmtpTimeouts,
+        secrets: Vec<String>,
+    ) -> Self {
         Self {
             client,
+            info,
             timeouts,
             secrets,
             is_usable: true,
@@ -44,7 +65,8 @@ impl SmtpConnection {
         self.is_usable
     }
 
-    /// Sends a message to one recipient. Lines of the message end with CRLF.
+    /// Sends a message to one recipient. Lines of the message end with CRLF. `secrets` are words of the message, such as its
+    /// link: the outcome never has them, although some servers quote the message.
     ///
     /// When `give_up` is cancelled, the message is not sent, unless the end of it is already written. Do not drop the
     /// future before it is done: then nobody knows whether the message was sent, and the connection must be dropped
@@ -54,24 +76,28 @@ impl SmtpConnection {
         sender: &str,
         recipient: &str,
         message: &[u8],
+        secrets: &[String],
         give_up: &CancellationToken,
     ) -> SendOutcome {
+        let hidden = HiddenWords {
+            recipient: recipient.to_owned(),
+            secrets: [&self.secrets, secrets].concat(),
+        };
         // Until the last reply says otherwise.
         self.is_usable = false;
         let limit = self.timeouts.write;
         let written = tokio::select! {
             biased;
-            written = self.write(sender, recipient, message) => written,
+            written = self.write(sender, message, &hidden) => written,
             () = give_up.cancelled() => Err(SendOutcome::NotSent(NotSent::Stopped)),
             () = sleep(limit) => Err(SendOutcome::NotSent(NotSent::InContent)),
         };
         let outcome = match written {
-            Ok(()) => self.read_outcome().await,
+            Ok(()) => self.read_outcome(&hidden).await,
             Err(outcome) => outcome,
         };
         self.needs_reset = matches!(outcome, SendOutcome::Rejected(..));
-        // The ledger keeps the words of the server after a person has left, so they must not name the person.
-        outcome.map_reply(|reply| reply.without_address(recipient).without(&self.secrets))
+        outcome
     }
 
     /// Ends the last message if the server has rejected it. Call it before the next message, and after the result of the last
@@ -95,27 +121,22 @@ impl SmtpConnection {
     async fn write(
         &mut self,
         sender: &str,
-        recipient: &str,
         message: &[u8],
+        hidden: &HiddenWords,
     ) -> Result<(), SendOutcome> {
+        let recipient = &hidden.recipient;
+        let mail = format!("MAIL FROM:<{sender}>\r\n");
+        let rcpt = format!("RCPT TO:<{recipient}>\r\n");
         for (part, command, expected) in [
-            (
-                MessagePart::Sender,
-                format!("MAIL FROM:<{sender}>\r\n"),
-                200..300,
-            ),
-            (
-                MessagePart::Recipient,
-                format!("RCPT TO:<{recipient}>\r\n"),
-                200..300,
-            ),
-            (MessagePart::Content, "DATA\r\n".to_owned(), 354..355),
+            (MessagePart::Sender, &*mail, 200..300),
+            (MessagePart::Recipient, &*rcpt, 200..300),
+            (MessagePart::Content, "DATA\r\n", 354..355),
         ] {
             let not_sent = SendOutcome::NotSent(NotSent::BeforeContent);
             let Ok(reply) = self.client.cmd(command).await else {
                 return Err(not_sent);
             };
-            let reply = SmtpReply::new(&reply);
+            let reply = hidden.reply(&reply);
             if expected.contains(&reply.code) {
                 continue;
             }
@@ -130,11 +151,11 @@ impl SmtpConnection {
     }
 
     /// Waits for the response to the message.
-    async fn read_outcome(&mut self) -> SendOutcome {
+    async fn read_outcome(&mut self, hidden: &HiddenWords) -> SendOutcome {
         let Ok(Ok(reply)) = timeout(self.timeouts.accept, self.client.read()).await else {
             return SendOutcome::Unknown;
         };
-        let reply = SmtpReply::new(&reply);
+        let reply = hidden.reply(&reply);
         self.is_usable = matches!(reply.code, 200..300 | 400..600) && !reply.is_closing();
         match reply.code {
             200..300 => SendOutcome::Accepted(reply),

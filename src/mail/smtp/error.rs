@@ -2,7 +2,7 @@
 
 use std::{io, time::Duration};
 
-use super::reply::SmtpReply;
+use crate::waitlist::ServerReply;
 
 /// A step of connecting.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
@@ -46,7 +46,7 @@ pub enum ConnectError {
     /// The program ends, and the server was slow.
     #[error("the program was stopped before the server had the message")]
     Stopped,
-    /// The server closed the connection.
+    /// The server closed the connection, or does not speak SMTP.
     #[error(
         "the connection broke while {step}: {error}; check the host and the port in --smtp: smtps:// is for port 465, smtp:// for 587"
     )]
@@ -59,11 +59,6 @@ pub enum ConnectError {
     /// The connection cannot be encrypted.
     #[error("cannot encrypt the connection: {0}; {advice}", advice = tls_advice(.0))]
     Tls(tokio_rustls::rustls::Error),
-    /// The server closed the connection, or does not speak SMTP.
-    #[error(
-        "the server closed the connection or does not speak SMTP, while {0}; check the host and the port in --smtp: smtps:// is for port 465, smtp:// for 587"
-    )]
-    Protocol(ConnectStep),
     /// The server does not offer encryption.
     #[error(
         "the server does not offer STARTTLS, so the password could be read on the way; use smtps://, or another port"
@@ -75,7 +70,7 @@ pub enum ConnectError {
         /// The step.
         step: ConnectStep,
         /// What the server says.
-        reply: SmtpReply,
+        reply: ServerReply,
     },
     /// The server offers no way to log in that this program knows.
     #[error(
@@ -86,16 +81,14 @@ pub enum ConnectError {
     #[error(
         "the server rejects the user or the password: {0}; check both in --smtp. Special characters are written as %XX, such as %40 for @"
     )]
-    LogInRejected(SmtpReply),
+    LogInRejected(ServerReply),
 }
 
 impl ConnectError {
     /// Returns whether another attempt may succeed in a moment.
     pub fn is_transient(&self) -> bool {
         match self {
-            Self::Connect(_) | Self::Timeout { .. } | Self::Broken { .. } | Self::Protocol(_) => {
-                true
-            }
+            Self::Connect(_) | Self::Timeout { .. } | Self::Broken { .. } => true,
             error => error.is_deferral(),
         }
     }
@@ -105,17 +98,6 @@ impl ConnectError {
     pub fn is_deferral(&self) -> bool {
         matches!(self, Self::Rejected { reply, .. } if reply.is_transient())
     }
-}
-
-/// Why TLS cannot be used at all.
-#[derive(Debug, thiserror::Error)]
-pub enum TlsSetupError {
-    /// The system has no certificates of authorities.
-    #[error("the system has no certificates of authorities; install its package ca-certificates")]
-    NoAuthority,
-    /// rustls rejects the settings.
-    #[error(transparent)]
-    Rustls(#[from] tokio_rustls::rustls::Error),
 }
 
 fn tls_advice(error: &tokio_rustls::rustls::Error) -> &'static str {

@@ -13,9 +13,9 @@ mod raw_client;
 mod reply;
 mod timeouts;
 
-pub use client::{ConnectProgress, SmtpClient};
+pub use client::SmtpClient;
 pub use connection::SmtpConnection;
-pub use error::{ConnectError, ConnectStep, TlsSetupError};
+pub use error::{ConnectError, ConnectStep};
 pub use outcome::{NotSent, SendOutcome};
-pub use reply::{MessagePart, SmtpReply};
+pub use reply::MessagePart;
 pub use timeouts::SmtpTimeouts;

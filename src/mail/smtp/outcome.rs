@@ -1,30 +1,20 @@
 //! The outcome of sending a message.
 
-use super::reply::{MessagePart, SmtpReply};
+use super::reply::MessagePart;
+use crate::waitlist::ServerReply;
 
 /// The outcome of sending a message.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum SendOutcome {
     /// The server has accepted the message.
-    Accepted(SmtpReply),
+    Accepted(ServerReply),
     /// The server rejects a part of the message, for now (4xx) or for good (5xx).
-    Rejected(MessagePart, SmtpReply),
+    Rejected(MessagePart, ServerReply),
     /// The server has certainly not accepted the message.
     NotSent(NotSent),
     /// The connection broke, or the time limit ended, after the whole message was written. The server may have
     /// accepted it.
     Unknown,
-}
-
-impl SendOutcome {
-    /// Returns the outcome with another reply of the server.
-    pub(in crate::mail) fn map_reply(self, change: impl Fn(&SmtpReply) -> SmtpReply) -> Self {
-        match self {
-            Self::Accepted(reply) => Self::Accepted(change(&reply)),
-            Self::Rejected(part, reply) => Self::Rejected(part, change(&reply)),
-            Self::NotSent(_) | Self::Unknown => self,
-        }
-    }
 }
 
 /// Why a message was not sent.

@@ -1,5 +1,7 @@
 //! A client of mail-send over any stream.
 
+use std::time::Duration;
+
 use tokio::io::{AsyncRead, AsyncWrite, BufWriter};
 
 /// Size of the write buffer, in bytes: most messages fit. Without it, mail-send writes each line that begins with a dot,
@@ -14,11 +16,11 @@ impl<T: AsyncRead + AsyncWrite + Send + Sync + Unpin> Stream for T {}
 /// A client of mail-send over any stream.
 pub(super) type RawClient = mail_send::SmtpClient<Box<dyn Stream>>;
 
-/// Hides the type of a client's stream, and collects what is written until it is flushed.
-pub(super) fn boxed<T: Stream + 'static>(client: mail_send::SmtpClient<T>) -> RawClient {
-    let stream = BufWriter::with_capacity(WRITE_BUFFER_BYTES, client.stream);
-    mail_send::SmtpClient {
+/// Returns a client over a stream, which collects what is written until it is flushed. `timeout` is that of a command.
+pub(super) fn raw_client(stream: impl Stream + 'static, timeout: Duration) -> RawClient {
+    let stream = BufWriter::with_capacity(WRITE_BUFFER_BYTES, stream);
+    RawClient {
         stream: Box::new(stream),
-        timeout: client.timeout,
+        timeout,
     }
 }

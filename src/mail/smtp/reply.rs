@@ -1,13 +1,9 @@
-//! The replies of a mail server.
-
-use std::fmt;
+//! The replies of a mail server: what they may show, and what they mean.
 
 use smtp_proto::Response;
 
 use crate::waitlist::ServerReply;
 
-/// What takes the place of an address.
-const ADDRESS: &str = "<address>";
 /// How an address shows: `@`, the same in a URL, and the full-width one.
 const AT_SIGNS: [&str; 3] = ["@", "%40", "\u{ff20}"];
 
@@ -34,30 +30,58 @@ pub enum MessagePart {
     Content,
 }
 
-/// The reply of a mail server.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct SmtpReply {
-    /// The code, such as 550 (RFC 5321).
-    pub code: u16,
-    /// The text in one line, with its enhanced code, such as `5.1.1 User unknown` (RFC 3463). Addresses in it are
-    /// replaced by `<address>`.
-    pub text: String,
+/// What no reply may show, because the ledger and the log keep the words of the server. Some servers repeat what they were
+/// sent.
+#[derive(Default)]
+pub(super) struct HiddenWords {
+    /// The address of the recipient, if there is one.
+    pub(super) recipient: String,
+    /// The secrets of the login and of the message.
+    pub(super) secrets: Vec<String>,
 }
 
-impl SmtpReply {
-    pub(super) fn new(reply: &Response<String>) -> Self {
-        let [class, subject, detail] = reply.esc;
-        let message = one_line(reply.message());
+impl HiddenWords {
+    /// Returns a reply in one line, such as `550 5.1.1 User unknown`, without control characters, addresses and hidden words.
+    pub(super) fn reply(&self, response: &Response<String>) -> ServerReply {
+        let is_separator = |c: char| c.is_whitespace() || c.is_control() || is_direction(c);
+        let words = response.message().split(is_separator);
+        let words = words.filter(|word| !word.is_empty());
+        let words: Vec<_> = words.map(|word| self.hide(word)).collect();
+        let [class, subject, detail] = response.esc;
         let text = match class {
-            0 => message,
-            _ => format!("{class}.{subject}.{detail} {message}"),
+            0 => words.join(" "),
+            _ => format!("{class}.{subject}.{detail} {}", words.join(" ")),
         };
-        Self {
-            code: reply.code,
-            text: text.trim_end().to_owned(),
-        }
+        ServerReply::new(response.code, text.trim_end())
     }
 
+    /// Returns what takes the place of a word, if it names a recipient (its local part, its domain, or any address), or
+    /// contains a part of a secret. A server that quotes a message may have broken its lines anywhere, with `=` at their ends.
+    fn hide<'a>(&self, word: &'a str) -> &'a str {
+        let recipient = self.recipient.to_lowercase();
+        let (local, domain) = recipient.rsplit_once('@').unwrap_or((&recipient, ""));
+        let names = [local.trim_matches('"'), domain];
+        let lower = word.to_lowercase();
+        let is_address = AT_SIGNS.iter().any(|sign| word.contains(sign));
+        if is_address || names.iter().any(|name| has_name(&lower, name)) {
+            return "<address>";
+        }
+        let unfolded = word.replace('=', "");
+        let has_part = |secret: &String| {
+            let secret = secret.replace('=', "");
+            let length = SECRET_PART_BYTES.min(secret.len()).max(1);
+            let mut parts = secret.as_bytes().windows(length);
+            parts.any(|part| unfolded.as_bytes().windows(length).any(|it| it == part))
+        };
+        match self.secrets.iter().any(has_part) {
+            true => "<hidden>",
+            false => word,
+        }
+    }
+}
+
+/// What a reply means.
+impl ServerReply {
     /// Returns whether the server asks to try again later.
     pub fn is_transient(&self) -> bool {
         (400..500).contains(&self.code)
@@ -81,14 +105,14 @@ impl SmtpReply {
             MessagePart::Recipient => codes.retain(|code| !ADDRESS_FORM_CODES.contains(code)),
             MessagePart::Sender | MessagePart::Content => classes.extend(["5.5.", "5.6."]),
         }
-        codes.contains(&self.code) || classes.iter().any(|it| self.text.starts_with(it))
+        codes.contains(&self.code) || classes.iter().any(|it| self.text().starts_with(it))
     }
 
     /// Returns whether the server refuses the address: it is malformed, or its mailbox or its domain does not exist (501 and
     /// 504, RFC 5321, section 4.2.2; 5.1.x, RFC 3463, section 3.2, without those of the sender's address).
     pub fn is_bad_address(&self) -> bool {
         let is_sender = ["5.1.7", "5.1.8"].contains(&self.first_word());
-        matches!(self.code, 501 | 504) || self.text.starts_with("5.1.") && !is_sender
+        matches!(self.code, 501 | 504) || self.text().starts_with("5.1.") && !is_sender
     }
 
     /// Returns whether the mailbox does not exist (RFC 3463, section 3.2).
@@ -97,88 +121,20 @@ impl SmtpReply {
     }
 
     fn first_word(&self) -> &str {
-        self.text.split(' ').next().unwrap_or_default()
+        self.text().split(' ').next().unwrap_or_default()
     }
 
     /// Returns whether the text begins with an enhanced code.
     pub(in crate::mail) fn has_enhanced_code(&self) -> bool {
         ["2.", "4.", "5."]
             .iter()
-            .any(|it| self.text.starts_with(it))
-    }
-
-    /// Returns the reply without words that name a recipient: its local part, its domain, or any address.
-    pub(super) fn without_address(&self, address: &str) -> Self {
-        let (local, domain) = address.rsplit_once('@').unwrap_or((address, ""));
-        let names = [local.trim_matches('"'), domain].map(str::to_lowercase);
-        self.without_words(ADDRESS, |word| {
-            let word = word.to_lowercase();
-            names.iter().any(|name| has_name(&word, name))
-        })
-    }
-
-    /// Returns the reply without words that contain a part of one of these secrets. A server that quotes a message may have
-    /// broken its lines anywhere, with `=` at their ends.
-    pub(in crate::mail) fn without(&self, secrets: &[String]) -> Self {
-        self.without_words("<hidden>", |word| {
-            let word = word.replace('=', "");
-            let has_part = |secret: &String| {
-                let secret = secret.replace('=', "");
-                let length = SECRET_PART_BYTES.min(secret.len()).max(1);
-                let mut parts = secret.as_bytes().windows(length);
-                parts.any(|part| word.as_bytes().windows(length).any(|it| it == part))
-            };
-            secrets.iter().any(has_part)
-        })
-    }
-
-    fn without_words(&self, replacement: &str, is_hidden: impl Fn(&str) -> bool) -> Self {
-        // Not the enhanced code, whatever the words are.
-        let is_code = |at: usize, word: &str| {
-            at == 0 && word.bytes().all(|it| it.is_ascii_digit() || it == b'.')
-        };
-        let words = self.text.split(' ').enumerate();
-        let words = words.map(|(at, word)| match !is_code(at, word) && is_hidden(word) {
-            true => replacement,
-            false => word,
-        });
-        Self {
-            code: self.code,
-            text: words.collect::<Vec<_>>().join(" "),
-        }
-    }
-}
-
-/// The reply that the ledger keeps.
-impl From<&ServerReply> for SmtpReply {
-    fn from(reply: &ServerReply) -> Self {
-        Self {
-            code: reply.code,
-            text: reply.text().to_owned(),
-        }
-    }
-}
-
-impl fmt::Display for SmtpReply {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.code, self.text)
+            .any(|it| self.text().starts_with(it))
     }
 }
 
 /// Returns whether a character changes the direction of the text that follows on a terminal.
 fn is_direction(c: char) -> bool {
     matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
-
-/// Returns a text in one line, without control characters and addresses.
-fn one_line(text: &str) -> String {
-    let is_separator = |c: char| c.is_whitespace() || c.is_control() || is_direction(c);
-    let words = text.split(is_separator).filter(|word| !word.is_empty());
-    let words = words.map(|word| {
-        let is_address = AT_SIGNS.iter().any(|sign| word.contains(sign));
-        if is_address { ADDRESS } else { word }
-    });
-    words.collect::<Vec<_>>().join(" ")
 }
 
 /// Returns whether a word has a name that neither a letter nor a digit continues.

@@ -7,7 +7,6 @@ use std::{
 
 use super::history::{AttemptResult, DAY, DeliveryAttempt, age};
 use crate::{
-    mail::SmtpReply,
     waitlist::{
         AddressHash, Delivery, DeliveryStart, DeliveryState, DeliveryStatus, WaitlistEntry,
     },
@@ -175,7 +174,7 @@ pub(super) fn result_of(status: &DeliveryStatus) -> Option<AttemptResult> {
         (DeliveryState::Accepted | DeliveryState::Unknown | DeliveryState::Sending, _) => {
             Some(AttemptResult::Arrived)
         }
-        (DeliveryState::Refused, Some(reply)) if SmtpReply::from(reply).is_bad_address() => {
+        (DeliveryState::Refused, Some(reply)) if reply.is_bad_address() => {
             Some(AttemptResult::BadAddress)
         }
         _ => Some(AttemptResult::Failed),

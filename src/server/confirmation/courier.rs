@@ -9,8 +9,8 @@ use super::Confirmation;
 use crate::{
     copy,
     mail::{
-        ComposeError, ConnectError, Mailer, MessageHeaders, PersonTokens, SmtpReply, TokenPurpose,
-        compose, confirmation_code, confirmation_message, message_id,
+        ComposeError, ConnectError, Mailer, MessageHeaders, PersonTokens, TokenPurpose, compose,
+        confirmation_code, confirmation_message, message_id,
     },
     waitlist::{
         Delivery, DeliveryResult, DeliveryStart, DeliveryState, DeliveryStatus, ListKey, Message,
@@ -198,7 +198,7 @@ impl<'a> Courier<'a> {
         let Some(reply) = &status.reply else {
             return;
         };
-        let is_bad_address = SmtpReply::from(reply).is_bad_address();
+        let is_bad_address = reply.is_bad_address();
         let is_refused = status.state == DeliveryState::Refused && !is_bad_address;
         self.refusals = if is_refused { self.refusals + 1 } else { 0 };
         if self.refusals > REFUSALS_MAX {

@@ -49,7 +49,7 @@ use super::{ClientKey, list_key::ListKeyCache};
 use crate::{
     config::ConfirmSettings,
     mail::{
-        DkimSigner, InvalidDkimKey, SmtpClient, SmtpTimeouts, TlsSetupError, confirmation_code,
+        DkimSigner, MailSetupError, SmtpClient, SmtpTimeouts, confirmation_code,
     },
     waitlist::{Email, Fact, StoreError, Waitlist},
 };
@@ -72,23 +72,12 @@ pub struct ConfirmationSender {
     sweep_interval: Duration,
 }
 
-/// Why nobody can be asked to confirm the address.
-#[derive(Debug, thiserror::Error)]
-pub enum ConfirmationError {
-    /// The connection cannot be encrypted.
-    #[error(transparent)]
-    Tls(#[from] TlsSetupError),
-    /// Messages cannot be signed.
-    #[error(transparent)]
-    Dkim(#[from] InvalidDkimKey),
-}
-
 impl ConfirmationSender {
     /// Checks the settings. Nothing is sent before the server runs.
     ///
     /// # Errors
-    /// [`ConfirmationError`].
-    pub fn new(settings: ConfirmSettings) -> Result<Self, ConfirmationError> {
+    /// [`MailSetupError`].
+    pub fn new(settings: ConfirmSettings) -> Result<Self, MailSetupError> {
         let hello_name = settings.mail.from.domain();
         let client = SmtpClient::new(&settings.mail.smtp, hello_name, SmtpTimeouts::default())?;
         Ok(Self {

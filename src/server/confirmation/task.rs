@@ -24,7 +24,7 @@ use super::{
     sweep,
 };
 use crate::{
-    mail::{SmtpReply, is_deferred_by_objection},
+    mail::is_deferred_by_objection,
     server::ClientKey,
     waitlist::{
         AddressHash, Delivery, DeliveryStart, DeliveryStatus, MessageId, StoreError, WaitlistEntry,
@@ -233,7 +233,7 @@ impl Task<'_> {
 
     /// Takes the result of a message into account, which may make people wait.
     fn note(&mut self, by: ClientKey, status: &DeliveryStatus) {
-        let reply = status.reply.as_ref().map(SmtpReply::from);
+        let reply = status.reply.as_ref();
         let words = match reply {
             Some(reply) if reply.is_closing() => {
                 let pause = self.backoffs.note_for_all();

@@ -9,7 +9,7 @@ use tokio::net::TcpSocket;
 
 use landing::{
     config::SmtpUrl,
-    mail::{ConnectError, ConnectStep, SmtpClient, SmtpReply, SmtpTimeouts},
+    mail::{ConnectError, ConnectStep, SmtpClient, SmtpTimeouts},
     waitlist::ServerReply,
 };
 
@@ -106,7 +106,7 @@ fn stored_replies_name_mailboxes_that_do_not_exist() {
         (501, "bad address syntax", false, true),
         (550, "5.7.1 blocked", false, false),
     ] {
-        let reply = SmtpReply::from(&ServerReply::new(code, text));
+        let reply = ServerReply::new(code, text);
         let found = (reply.is_no_such_mailbox(), reply.is_bad_address());
         assert_eq!(found, (is_missing, is_bad), "{code} {text}");
     }

@@ -45,7 +45,7 @@ pub(super) fn client_with_timeouts(
 /// Sends a message to Ann, or to somebody else.
 pub(super) async fn send_message(connection: &mut SmtpConnection, recipient: &str) -> SendOutcome {
     let never = CancellationToken::new();
-    let sent = connection.send("me@site.test", recipient, MESSAGE, &never);
+    let sent = connection.send("me@site.test", recipient, MESSAGE, &[], &never);
     sent.await
 }
 
@@ -111,7 +111,7 @@ async fn rejections_have_the_words_of_the_server() {
                 outcome => panic!("{step:?} {code}: {outcome:?}"),
             };
             assert_eq!((reply.code, received), (code, 0), "{step:?}");
-            assert_eq!(reply.text, text, "{step:?}");
+            assert_eq!(reply.text(), text, "{step:?}");
             assert_eq!(reply.is_transient(), code < 500, "{step:?}");
             assert_eq!(is_usable, code != 421, "{step:?} {code}");
         }
@@ -145,7 +145,7 @@ async fn addresses_in_replies_are_hidden_in_any_spelling() {
             let SendOutcome::Rejected(_, reply) = outcome else {
                 panic!("{step:?}: {outcome:?}");
             };
-            assert_eq!(reply.text, text, "{step:?}");
+            assert_eq!(reply.text(), text, "{step:?}");
         }
     }
 }
@@ -240,7 +240,7 @@ async fn connecting_fails_with_the_step_and_the_words_of_the_server() {
         );
         let error = fail(at, Action::Cut).await;
         assert!(
-            matches!(&error, ConnectError::Protocol(it) if *it == step),
+            matches!(&error, ConnectError::Broken { step: it, .. } if *it == step),
             "{error:?}"
         );
         let error = fail(at, Action::Stall).await;
@@ -250,7 +250,7 @@ async fn connecting_fails_with_the_step_and_the_words_of_the_server() {
         );
         let error = fail(at, Action::Reply("HTTP/1.1 400 Bad Request")).await;
         assert!(
-            matches!(&error, ConnectError::Protocol(it) if *it == step),
+            matches!(&error, ConnectError::Broken { step: it, .. } if *it == step),
             "{error:?}"
         );
     }
@@ -341,7 +341,7 @@ async fn later_replies_show_no_secret_of_the_login() {
     let SendOutcome::Rejected(MessagePart::Recipient, reply) = outcome else {
         panic!("{outcome:?}");
     };
-    assert_eq!(reply.text, "5.7.1 <hidden> with <hidden> may not send");
+    assert_eq!(reply.text(), "5.7.1 <hidden> with <hidden> may not send");
 }
 
 /// The result of the message is known before, and must be recorded: a server that stalls then must not delay it.

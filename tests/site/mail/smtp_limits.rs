@@ -35,6 +35,7 @@ async fn message_may_take_longer_than_a_step_to_write() {
         "me@site.test",
         "ann@example.com",
         message.as_bytes(),
+        &[],
         &never,
     );
     let outcome = sent.await;
@@ -104,7 +105,7 @@ async fn message_under_way_is_given_up_until_its_end_is_written() {
         let client = client_with_timeouts(&server, "", timeouts);
         let mut connection = client.connect().await.expect("a connection");
         let give_up = CancellationToken::new();
-        let outcome = connection.send("me@site.test", "ann@example.com", MESSAGE, &give_up);
+        let outcome = connection.send("me@site.test", "ann@example.com", MESSAGE, &[], &give_up);
         let give_up = async {
             stall.recv().await.expect("the server stalls");
             give_up.cancel();
