@@ -61,7 +61,7 @@ impl ConfirmationCounter {
         let now = SystemTime::now();
         Ok(Some(Self {
             key: list.key()?,
-            asked: AskedPeople::new(&deliveries, &[]),
+            asked: AskedPeople::new(&deliveries),
             counts: ConfirmationCounts {
                 last_24_hours: count_recent(&deliveries, now) as u64,
                 waiting: 0,

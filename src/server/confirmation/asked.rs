@@ -7,8 +7,10 @@ use std::{
 
 use super::history::{AttemptResult, DAY, DeliveryAttempt, age};
 use crate::{
+    mail::is_deferred_by_objection,
     waitlist::{
-        AddressHash, Delivery, DeliveryStart, DeliveryState, DeliveryStatus, WaitlistEntry,
+        AddressHash, Delivery, DeliveryStart, DeliveryState, DeliveryStatus, ServerReply,
+        WaitlistEntry,
     },
 };
 
@@ -24,8 +26,6 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(6 * 60 * 60);
 #[derive(Default)]
 pub struct AskedPeople {
     people: HashMap<AddressHash, LastDelivery>,
-    /// When the site has noted that it asks people, about once a day.
-    days: Vec<SystemTime>,
 }
 
 /// The last delivery to a person.
@@ -46,31 +46,22 @@ pub(super) struct Due {
 }
 
 impl AskedPeople {
-    /// Takes the deliveries of the ledger, and those that note the days.
-    pub fn new(deliveries: &[Delivery], days: &[Delivery]) -> Self {
+    /// Takes the deliveries of the ledger.
+    pub fn new(deliveries: &[Delivery]) -> Self {
         let mut people = HashMap::<_, LastDelivery>::new();
         for (number, delivery) in (0..).zip(deliveries) {
             let DeliveryStatus { state, since, .. } = delivery.status;
             let before = people.get(&delivery.recipient);
             let accepted_before = before.and_then(|it| it.accepted_at);
             let accepted_at = since.filter(|_| state == DeliveryState::Accepted);
-            let start = DeliveryStart {
-                number,
-                state,
-                attempts: delivery.attempts,
+            let last = LastDelivery {
+                start: delivery.start(number),
+                since,
+                accepted_at: accepted_at.or(accepted_before),
             };
-            let accepted_at = accepted_at.or(accepted_before);
-            people.insert(
-                delivery.recipient,
-                LastDelivery {
-                    start,
-                    since,
-                    accepted_at,
-                },
-            );
+            people.insert(delivery.recipient, last);
         }
-        let days = days.iter().filter_map(|day| day.status.since).collect();
-        Self { people, days }
+        Self { people }
     }
 
     /// Returns whether a message to a person is still to be sent.
@@ -118,12 +109,13 @@ impl AskedPeople {
 
     /// Returns whether the time of a person who has not confirmed the address is up: the mail server has accepted a message
     /// since the person joined, and since then, and since the last sign-up, the site was asking on as many days as people
-    /// have. A site that was switched off for a while, or has begun with a wrong clock, has noted fewer days.
+    /// have. It has noted these days (`noted`), and fewer if it was switched off for a while, or has begun with a wrong clock.
     pub(super) fn is_time_up(
         &self,
         hash: AddressHash,
         entry: &WaitlistEntry,
         days: u32,
+        noted: &[SystemTime],
         now: SystemTime,
     ) -> bool {
         let (Some(asked_at), None) = (entry.asked_at, entry.confirmed_at) else {
@@ -135,15 +127,8 @@ impl AskedPeople {
         };
         let from = accepted_at.max(asked_at).max(entry.joined_at);
         let counts = |day: &&SystemTime| (from..=now).contains(*day);
-        let days_asking = self.days.iter().filter(counts).count();
+        let days_asking = noted.iter().filter(counts).count();
         days_asking > days as usize && now.duration_since(from).is_ok_and(|it| it >= DAY * days)
-    }
-
-    /// Returns whether the site has noted in the last day that it asks people.
-    pub(super) fn has_noted_day(&self, now: SystemTime) -> bool {
-        // A little less than a day, so that no day is missed.
-        let limit = DAY - Duration::from_secs(60 * 60);
-        self.days.iter().any(|day| age(*day, now) < limit)
     }
 }
 
@@ -160,29 +145,36 @@ pub(super) fn retry_pause(delivery: &DeliveryStart) -> Option<Duration> {
         DeliveryState::Sending | DeliveryState::Unknown => UNKNOWN_PAUSE,
         _ => return None,
     };
-    let earlier = delivery.attempts.saturating_sub(1);
-    let may_retry = delivery.attempts < ATTEMPTS_MAX;
-    may_retry.then(|| (first * 2_u32.pow(earlier)).min(LONGEST_PAUSE))
+    let pause = doubled_pause(first, delivery.attempts, LONGEST_PAUSE);
+    (delivery.attempts < ATTEMPTS_MAX).then_some(pause)
+}
+
+/// Returns the pause after something has failed this number of times: the first one, doubled each time, up to the longest.
+pub(super) fn doubled_pause(first: Duration, times: u32, longest: Duration) -> Duration {
+    let factor = 2_u32.saturating_pow(times.saturating_sub(1));
+    first.saturating_mul(factor).min(longest)
 }
 
 /// Returns what counts of the result of an attempt, or `None` if this program has sent nothing.
 pub(super) fn result_of(status: &DeliveryStatus) -> Option<AttemptResult> {
+    let is_about_recipient =
+        |reply: &ServerReply| !reply.is_closing() && !is_deferred_by_objection(status);
     match (status.state, &status.reply) {
         (DeliveryState::Waiting | DeliveryState::Skipped, _) | (DeliveryState::Refused, None) => {
             None
         }
-        (DeliveryState::Accepted | DeliveryState::Unknown | DeliveryState::Sending, _) => {
-            Some(AttemptResult::Arrived)
-        }
+        (DeliveryState::Accepted, _) => Some(AttemptResult::Arrived),
+        (DeliveryState::Unknown | DeliveryState::Sending, _) => Some(AttemptResult::Unknown),
         (DeliveryState::Refused, Some(reply)) if reply.is_bad_address() => {
             Some(AttemptResult::BadAddress)
         }
-        _ => Some(AttemptResult::Failed),
+        (_, Some(reply)) if is_about_recipient(reply) => Some(AttemptResult::Refused),
+        _ => Some(AttemptResult::Trouble),
     }
 }
 
-/// Returns the attempts of the last 24 hours. All attempts of a delivery count as of the last one. The ledger keeps the result
-/// of that one only: if the mail server has not rejected it, an earlier one without a result may have arrived too.
+/// Returns the attempts of the last 24 hours. All attempts of a delivery count as of the last one, and have its result, because
+/// the ledger keeps only that. If the last one has sent nothing, an earlier one may have arrived.
 pub(super) fn recent_attempts(deliveries: &[Delivery], now: SystemTime) -> Vec<DeliveryAttempt> {
     let mut recent = Vec::new();
     for (number, delivery) in (0..).zip(deliveries) {
@@ -192,25 +184,17 @@ pub(super) fn recent_attempts(deliveries: &[Delivery], now: SystemTime) -> Vec<D
         let Some(at) = at.filter(|at| age(*at, now) < DAY) else {
             continue;
         };
-        let last = result_of(&delivery.status);
-        let earlier = match last {
-            Some(AttemptResult::BadAddress | AttemptResult::Failed) => AttemptResult::Failed,
-            Some(AttemptResult::Arrived) | None => AttemptResult::Arrived,
+        let (attempts, result) = match result_of(&delivery.status) {
+            Some(result) => (delivery.attempts.max(1), result),
+            None => (delivery.attempts.saturating_sub(1), AttemptResult::Unknown),
         };
-        let earlier = (1..delivery.attempts).map(|attempt| (attempt, earlier));
-        let last = last.map(|last| (delivery.attempts, last));
-        recent.extend(
-            earlier
-                .chain(last)
-                .map(|(attempt, result)| DeliveryAttempt {
-                    at,
-                    number: (number, attempt),
-                    recipient: delivery.recipient,
-                    mailbox: None,
-                    by: None,
-                    result,
-                }),
-        );
+        recent.extend((1..=attempts).map(|attempt| DeliveryAttempt {
+            at,
+            number: (number, attempt),
+            recipient: delivery.recipient,
+            by: None,
+            result,
+        }));
     }
     recent
 }

@@ -2,15 +2,12 @@
 
 use std::time::{Duration, SystemTime};
 
-use tokio::time::sleep;
-use tokio_util::sync::CancellationToken;
-
-use super::Confirmation;
+use super::task::Task;
 use crate::{
     copy,
     mail::{
-        ComposeError, ConnectError, Mailer, MessageHeaders, PersonTokens, TokenPurpose, compose,
-        confirmation_code, confirmation_message, message_id,
+        ComposeError, MessageHeaders, PersonTokens, TokenPurpose, compose, confirmation_code,
+        confirmation_message, message_id,
     },
     waitlist::{
         Delivery, DeliveryResult, DeliveryStart, DeliveryState, DeliveryStatus, ListKey, Message,
@@ -20,21 +17,9 @@ use crate::{
 
 /// Pause after the store has failed.
 pub(super) const STORE_PAUSE: Duration = Duration::from_secs(5);
-/// How often the result of a message is recorded again. A result that is lost is unknown, and the message is sent again.
-const FINISH_ATTEMPTS_MAX: usize = 5;
 /// How many messages in a row the mail server may refuse, for another reason than a bad address. After that, it probably refuses
 /// the sender, and the others get the message if the cause is fixed before their last attempt.
 const REFUSALS_MAX: usize = 5;
-
-/// Sends messages over a connection, and records them.
-pub(super) struct Courier<'a> {
-    confirmation: &'a Confirmation,
-    mailer: Mailer<'a>,
-    /// The number of deliveries in the ledger.
-    pub(super) known: u32,
-    /// How many messages in a row the mail server has refused.
-    refusals: usize,
-}
 
 /// The e-mail for a person.
 struct WrittenMessage {
@@ -46,7 +31,7 @@ struct WrittenMessage {
 /// Why a person was not asked.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum AskError {
-    /// The store fails. The ledger may have the attempt.
+    /// The store fails. The ledger may have the attempt, whose result is unknown then: the message is sent again.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The message cannot be written, to anybody. Nothing was recorded.
@@ -54,30 +39,7 @@ pub(super) enum AskError {
     Message(#[from] ComposeError),
 }
 
-impl<'a> Courier<'a> {
-    /// It connects with the first message. `give_up` is that of the mailer.
-    pub(super) fn new(confirmation: &'a Confirmation, give_up: CancellationToken) -> Self {
-        let sender = &confirmation.sender;
-        let address = &sender.settings.mail.bounce_address;
-        Self {
-            confirmation,
-            mailer: Mailer::new(&sender.client, address, give_up),
-            known: 0,
-            refusals: 0,
-        }
-    }
-
-    /// Connects. Nothing is recorded: while the mail server cannot be reached, no delivery is in doubt after a crash. The
-    /// future can be dropped.
-    pub(super) async fn connect(&mut self) -> Result<(), ConnectError> {
-        self.mailer.connect().await
-    }
-
-    /// Says goodbye to the mail server.
-    pub(super) async fn quit(self) {
-        self.mailer.quit().await;
-    }
-
+impl Task<'_> {
     /// Sends a message to a person. `retry` is the delivery that is tried again; without it, there is a new one. Returns what
     /// the ledger has, or `None` if nothing was sent because another process has changed the ledger: it has added deliveries,
     /// perhaps to the same person, or has begun this one.
@@ -104,9 +66,8 @@ impl<'a> Courier<'a> {
         if retry.is_none() && !self.add(key, entry).await? {
             return Ok(None);
         }
-        let list = &self.confirmation.list;
-        let begun = list.begin_deliveries(&MessageId::confirmation(), vec![start]);
-        if begun.await? != [true] {
+        let (list, id) = (&self.confirmation.list, MessageId::confirmation());
+        if list.begin_deliveries(&id, vec![start]).await? != [true] {
             return Ok(None);
         }
         let mut status = match message {
@@ -120,7 +81,16 @@ impl<'a> Courier<'a> {
             attempts: start.attempts + 1,
             ..start
         };
-        self.finish(done.number, done.attempts, &status).await?;
+        let result = DeliveryResult {
+            number: done.number,
+            attempt: done.attempts,
+            status: status.clone(),
+        };
+        match list.finish_deliveries(&id, vec![result]).await {
+            // Another process has taken this one for dead, and sends the message again.
+            Ok(()) | Err(StoreError::Superseded) => {}
+            Err(error) => return Err(error.into()),
+        }
         // Only now: after an error the ledger may have a new delivery, so it must be read again.
         self.known += u32::from(retry.is_none());
         Ok(Some((done, status)))
@@ -162,35 +132,6 @@ impl<'a> Courier<'a> {
         }
         let delivery = Delivery::waiting(key.hash(entry.email.key()));
         list.add_deliveries(&id, self.known, vec![delivery]).await
-    }
-
-    /// Records the result of an attempt.
-    async fn finish(
-        &self,
-        number: u32,
-        attempt: u32,
-        status: &DeliveryStatus,
-    ) -> Result<(), StoreError> {
-        let (list, id) = (&self.confirmation.list, MessageId::confirmation());
-        let mut finished = Ok(());
-        for _ in 0..FINISH_ATTEMPTS_MAX {
-            let status = status.clone();
-            let result = DeliveryResult {
-                number,
-                attempt,
-                status,
-            };
-            finished = list.finish_deliveries(&id, vec![result]).await;
-            if matches!(finished, Ok(()) | Err(StoreError::Superseded)) {
-                break;
-            }
-            sleep(STORE_PAUSE).await;
-        }
-        match finished {
-            // Another process has taken this one for dead, and sends the message again.
-            Err(StoreError::Superseded) => Ok(()),
-            finished => finished,
-        }
     }
 
     /// Defers a message that is refused after many others: not all of these people can have mistyped their address.

@@ -1,4 +1,5 @@
-//! The attempts of the last 24 hours: the budget, and the share of each client and each mailbox in it.
+//! The attempts of the last 24 hours. All limits follow from them: the budget, the share of each client and each mailbox in it,
+//! and the pauses of clients whose messages the mail server objects to.
 //!
 //! After a restart, the ledger still has the attempts, but not the clients. Its size is that of the budget.
 
@@ -7,6 +8,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use super::asked::doubled_pause;
 use crate::{server::ClientKey, waitlist::AddressHash};
 
 /// Maximum number of messages to a mailbox in 24 hours.
@@ -19,6 +21,11 @@ const BAD_ADDRESSES_SHARE: u32 = 20;
 /// many addresses that do not exist.
 const ALL_BAD_ADDRESSES_MIN: u32 = 20;
 
+/// The first pause after trouble, and the longest one. The first ones are short, because some servers object to a recipient with
+/// the codes of an objection to the sender, such as 4.7.1 for greylisting.
+const FIRST_PAUSE: Duration = Duration::from_secs(5);
+pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(15 * 60);
+
 pub(super) const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// An attempt to ask a person.
@@ -28,8 +35,6 @@ pub(super) struct DeliveryAttempt {
     /// The number of the delivery, and that of the attempt. The ledger and this process know an attempt by them.
     pub(super) number: (u32, u32),
     pub(super) recipient: AddressHash,
-    /// See [`hash_mailbox`](super::mailbox::hash_mailbox). Unknown for people who have left the list since.
-    pub(super) mailbox: Option<AddressHash>,
     /// `None` if another process has made the attempt.
     pub(super) by: Option<ClientKey>,
     pub(super) result: AttemptResult,
@@ -38,12 +43,26 @@ pub(super) struct DeliveryAttempt {
 /// What counts of the result of an attempt.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum AttemptResult {
-    /// The mailbox has the message, or may have it.
+    /// The mailbox has the message.
     Arrived,
+    /// The mail server did not reply, so the mailbox may have it.
+    Unknown,
     /// There is no such mailbox.
     BadAddress,
-    /// The message was not sent, perhaps for now.
-    Failed,
+    /// The message was not sent because of the recipient, perhaps for now.
+    Refused,
+    /// The message was not sent because of something else: the mail server objects to it, or the connection broke.
+    Trouble,
+}
+
+impl AttemptResult {
+    pub(super) fn may_have_arrived(self) -> bool {
+        matches!(self, Self::Arrived | Self::Unknown)
+    }
+
+    pub(super) fn is_trouble(self) -> bool {
+        matches!(self, Self::Unknown | Self::Trouble)
+    }
 }
 
 /// The attempts of the last 24 hours.
@@ -51,6 +70,9 @@ pub(super) struct History {
     per_day: u32,
     /// The oldest first.
     attempts: VecDeque<DeliveryAttempt>,
+    /// The mailbox of each recipient, see [`hash_mailbox`](super::mailbox::hash_mailbox). After a restart, it is unknown for
+    /// people who have left the list.
+    mailboxes: HashMap<AddressHash, AddressHash>,
 }
 
 /// What each client has used of the budget.
@@ -66,6 +88,9 @@ pub(super) struct Shares {
 struct Share {
     attempts: u32,
     bad_addresses: u32,
+    /// How many of the last attempts were trouble, and until when the client waits for that.
+    troubles: u32,
+    waits_until: Option<SystemTime>,
 }
 
 impl History {
@@ -73,11 +98,13 @@ impl History {
         Self {
             per_day,
             attempts: VecDeque::new(),
+            mailboxes: HashMap::new(),
         }
     }
 
     /// Adds an attempt that was made a moment ago.
-    pub(super) fn add(&mut self, attempt: DeliveryAttempt) {
+    pub(super) fn add(&mut self, attempt: DeliveryAttempt, mailbox: AddressHash) {
+        self.mailboxes.insert(attempt.recipient, mailbox);
         self.attempts.push_back(attempt);
     }
 
@@ -92,6 +119,18 @@ impl History {
         // More than the budget say nothing more.
         let excess = attempts.len().saturating_sub(self.per_day as usize);
         self.attempts = attempts.split_off(excess).into();
+        let recipients = self.recipients();
+        self.mailboxes.retain(|it, _| recipients.contains(it));
+    }
+
+    /// Returns the people of the attempts.
+    pub(super) fn recipients(&self) -> HashSet<AddressHash> {
+        self.attempts.iter().map(|it| it.recipient).collect()
+    }
+
+    /// Adds the mailboxes of people.
+    pub(super) fn add_mailboxes(&mut self, mailboxes: Vec<(AddressHash, AddressHash)>) {
+        self.mailboxes.extend(mailboxes);
     }
 
     /// Returns how long to wait until another message fits into the budget.
@@ -110,6 +149,13 @@ impl History {
                 let share = clients.entry(by).or_default();
                 share.attempts += 1;
                 share.bad_addresses += u32::from(attempt.result == AttemptResult::BadAddress);
+                (share.troubles, share.waits_until) = match attempt.result.is_trouble() {
+                    true => (
+                        share.troubles + 1,
+                        attempt.at.checked_add(pause_after(share.troubles + 1)),
+                    ),
+                    false => (0, None),
+                };
             }
         }
         Shares {
@@ -130,11 +176,19 @@ impl History {
         bad.count() >= max as usize
     }
 
+    /// Returns how many clients of this process had trouble since its last message without.
+    pub(super) fn clients_in_trouble(&self) -> usize {
+        let own = self.attempts.iter().rev().filter(|it| it.by.is_some());
+        let troubles = own.take_while(|attempt| attempt.result.is_trouble());
+        troubles.map(|it| it.by).collect::<HashSet<_>>().len()
+    }
+
     /// Returns whether a mailbox has had as many messages as it may.
     pub(super) fn is_full(&self, mailbox: AddressHash, recipient: AddressHash) -> bool {
         let arrived = self.attempts.iter().filter(|attempt| {
-            attempt.result == AttemptResult::Arrived
-                && (attempt.mailbox == Some(mailbox) || attempt.recipient == recipient)
+            attempt.result.may_have_arrived()
+                && (self.mailboxes.get(&attempt.recipient) == Some(&mailbox)
+                    || attempt.recipient == recipient)
         });
         arrived.count() >= MAILBOX_MESSAGES_MAX
     }
@@ -148,13 +202,19 @@ impl History {
 
 impl Shares {
     /// Returns how many messages a client has had, or `None` if it must wait: it has had as many as are left for
-    /// everybody, or has named too many addresses that do not exist.
-    pub(super) fn rank(&self, by: ClientKey) -> Option<u32> {
+    /// everybody, has named too many addresses that do not exist, or had trouble a moment ago.
+    pub(super) fn rank(&self, by: ClientKey, now: SystemTime) -> Option<u32> {
         let share = self.clients.get(&by).copied().unwrap_or_default();
         let is_careless = share.bad_addresses >= self.bad_addresses_max
             && share.bad_addresses * BAD_ADDRESSES_SHARE > share.attempts;
-        (share.attempts < self.left && !is_careless).then_some(share.attempts)
+        let waits = share.waits_until.is_some_and(|until| until > now);
+        (share.attempts < self.left && !is_careless && !waits).then_some(share.attempts)
     }
+}
+
+/// Returns the pause after this number of troubles in a row.
+pub(super) fn pause_after(troubles: u32) -> Duration {
+    doubled_pause(FIRST_PAUSE, troubles, LONGEST_PAUSE)
 }
 
 /// Returns how long ago something was. The clocks of several instances differ, and a clock that was set back by hours must

@@ -14,21 +14,21 @@
 //! **Each client has a share of the budget.** It may have as many messages in 24 hours as are left for everybody: half of
 //! the budget if it is alone, a third if there are two. So a client that comes later always finds some. The newest sign-up
 //! of the client that was served least is next, whose person is waiting for it. Every attempt counts. A client that names
-//! addresses that do not exist waits before everybody does (`history`), and so does one whose messages the mail server
-//! objects to (`backoff`). After a restart, the clients are forgotten, and the people found in the store are like one client.
+//! addresses that do not exist waits before everybody does, and so does one whose messages the mail server objects to
+//! (`history`). After a restart, the clients are forgotten, and the people found in the store are like one client.
 //!
 //! **Somebody is erased only after a fair chance.** The mail server has accepted a message to the person, and since then the
 //! site was asking on `--confirm-days` days. It notes these days in the ledger (`confirmation-days`), because a time alone
 //! says neither that confirmations were switched on nor that the clock was right.
 //!
 //! - `queue`: the people to ask, and the order.
-//! - `history`: the attempts of the last 24 hours. `mailbox`: the addresses of a mailbox. `backoff`: pauses after trouble.
+//! - `history`: the attempts of the last 24 hours, and the limits that follow from them.
+//! - `mailbox`: the addresses of a mailbox.
 //! - `task`: asks one person after another. `courier`: sends one message.
 //! - `asked`: what the ledger says. `sweep`: what the task finds in the list.
 //! - `tries`: wrong codes.
 
 mod asked;
-mod backoff;
 mod courier;
 mod history;
 mod mailbox;
@@ -45,12 +45,10 @@ use std::{
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use super::{ClientKey, list_key::ListKeyCache};
+use super::{ClientKey, RequestError, list_key::ListKeyCache};
 use crate::{
     config::ConfirmSettings,
-    mail::{
-        DkimSigner, MailSetupError, SmtpClient, SmtpTimeouts, confirmation_code,
-    },
+    mail::{DkimSigner, MailSetupError, SmtpClient, SmtpTimeouts, confirmation_code},
     waitlist::{Email, Fact, StoreError, Waitlist},
 };
 pub use asked::{ATTEMPTS_MAX, AskedPeople, count_recent};
@@ -122,17 +120,6 @@ pub(super) enum Promise {
     Renewed,
 }
 
-/// The outcome of a code.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum ConfirmOutcome {
-    /// The address is confirmed, perhaps by an earlier request.
-    Confirmed,
-    /// The code is wrong, or nobody on the list was asked.
-    Wrong,
-    /// There were too many wrong codes. The code counts again after the next message.
-    Locked,
-}
-
 impl Confirmation {
     /// Creates it for a list. [`run`](Self::run) does the work.
     pub(super) fn new(
@@ -186,31 +173,32 @@ impl Confirmation {
     }
 
     /// Confirms an address by the code that was sent to it. Only people who were asked have a code.
+    ///
+    /// # Errors
+    /// [`RequestError::WrongCode`], also if nobody with this address was asked: whoever types a code learns only that it does
+    /// not count. [`RequestError::CodeLocked`] after too many wrong codes, until the next message.
     pub(super) async fn confirm_by_code(
         &self,
         email: &Email,
         digits: &str,
-    ) -> Result<ConfirmOutcome, StoreError> {
+    ) -> Result<(), RequestError> {
         let key = self.key.get().await?;
         let entry = self.list.person(email).await?;
-        let Some(entry) = entry.filter(|entry| entry.asked_at.is_some()) else {
-            return Ok(ConfirmOutcome::Wrong);
-        };
-        let Some(tries_left) = self.tries.count(email) else {
-            return Ok(ConfirmOutcome::Locked);
-        };
+        let entry = entry.filter(|entry| entry.asked_at.is_some());
+        let entry = entry.ok_or(RequestError::WrongCode)?;
+        let tries_left = self.tries.count(email).ok_or(RequestError::CodeLocked)?;
         if confirmation_code(&key, &entry.email, entry.joined_at) != digits {
-            return Ok(match tries_left {
-                0 => ConfirmOutcome::Locked,
-                _ => ConfirmOutcome::Wrong,
+            return Err(match tries_left {
+                0 => RequestError::CodeLocked,
+                _ => RequestError::WrongCode,
             });
         }
         // The code is right, and must still be if the store does not respond now.
         self.tries.reset(email);
-        Ok(match self.confirm(entry.email).await? {
-            true => ConfirmOutcome::Confirmed,
-            false => ConfirmOutcome::Wrong,
-        })
+        match self.confirm(entry.email).await? {
+            true => Ok(()),
+            false => Err(RequestError::WrongCode),
+        }
     }
 
     /// Confirms an address. The time of the first confirmation stays. Returns whether the person is on the list.

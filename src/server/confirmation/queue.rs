@@ -1,10 +1,6 @@
 //! The people to ask, and the order. It may be lost at any time: a sweep fills it again from the store.
 
-use std::{
-    cmp::Reverse,
-    collections::{BTreeMap, HashMap, HashSet, VecDeque},
-    time::Instant,
-};
+use std::{cmp::Reverse, collections::HashMap, time::Instant};
 
 use crate::{
     server::ClientKey,
@@ -24,52 +20,61 @@ pub(super) struct Ask {
     pub(super) retry: Option<DeliveryStart>,
 }
 
-/// The queue.
+/// The queue. Looking through all of it takes less than sending a message.
 #[derive(Default)]
 pub(super) struct Queue {
-    /// Those who may be asked now. The newest sign-up of each client is the last one.
-    waiting: HashMap<ClientKey, VecDeque<(u64, Ask)>>,
-    /// Those who may be asked later.
-    later: BTreeMap<(Instant, u64), Ask>,
-    /// The addresses of all of them.
-    addresses: HashSet<String>,
+    /// By the key of the address.
+    people: HashMap<String, QueuedAsk>,
     /// How many were ever added.
-    added: u64,
+    added: i64,
     /// Whether somebody was left out, because the queue was full.
     is_incomplete: bool,
+}
+
+struct QueuedAsk {
+    ask: Ask,
+    /// Not to be asked before.
+    at: Instant,
+    /// The person of a client with the highest one is next.
+    order: i64,
 }
 
 impl Queue {
     /// Adds a person who has signed up a moment ago. One who waits for another attempt goes on waiting.
     pub(super) fn add(&mut self, email: Email, by: ClientKey) {
-        if !self.addresses.insert(email.key()) {
-            return;
+        if self.people.len() >= PEOPLE_MAX {
+            self.drop_oldest();
         }
-        self.added += 1;
         let ask = Ask {
             email,
             by,
             retry: None,
         };
-        let asks = self.waiting.entry(by).or_default();
-        asks.push_back((self.added, ask));
-        if self.addresses.len() > PEOPLE_MAX {
-            // The oldest sign-up of the client that has most.
-            let largest = self.waiting.iter().max_by_key(|(_, asks)| asks.len());
-            let largest = largest.map(|(by, _)| *by);
-            largest.and_then(|by| self.take_from(by, VecDeque::pop_front));
-            self.is_incomplete = true;
-        }
+        self.added += 1;
+        self.insert(ask, Instant::now(), self.added);
     }
 
     /// Adds a person who is asked after those who have signed up since, and not before `at`.
     pub(super) fn add_later(&mut self, ask: Ask, at: Instant) {
-        if self.later.len() >= PEOPLE_MAX / 2 {
+        if self.people.len() >= PEOPLE_MAX / 2 {
             self.is_incomplete = true;
-        } else if self.addresses.insert(ask.email.key()) {
-            self.added += 1;
-            self.later.insert((at, self.added), ask);
+            return;
         }
+        self.added += 1;
+        self.insert(ask, at, -self.added);
+    }
+
+    fn insert(&mut self, ask: Ask, at: Instant, order: i64) {
+        let queued = self.people.entry(ask.email.key());
+        queued.or_insert(QueuedAsk { ask, at, order });
+    }
+
+    /// Makes room for the newest sign-ups, whose people are waiting for the message.
+    fn drop_oldest(&mut self) {
+        let mut orders: Vec<_> = self.people.values().map(|it| it.order).collect();
+        let (_, middle, _) = orders.select_nth_unstable(PEOPLE_MAX / 2);
+        self.people.retain(|_, it| it.order >= *middle);
+        self.is_incomplete = true;
     }
 
     /// Takes the person who is next: the newest sign-up of the client for which `rank` is lowest. Clients for which it is
@@ -79,61 +84,30 @@ impl Queue {
         now: Instant,
         rank: impl Fn(ClientKey) -> Option<u32>,
     ) -> Option<Ask> {
-        while let Some(first) = self.later.first_entry()
-            && first.key().0 <= now
-        {
-            let ((_, number), ask) = first.remove_entry();
-            let asks = self.waiting.entry(ask.by).or_default();
-            asks.push_front((number, ask));
-        }
-        let ranked = self.waiting.iter().filter_map(|(by, asks)| {
-            let (newest, _) = asks.back()?;
-            Some((rank(*by)?, Reverse(*newest), *by))
-        });
-        let (_, _, by) = ranked.min_by_key(|(rank, newest, _)| (*rank, *newest))?;
-        self.take_from(by, VecDeque::pop_back)
+        let due = self.people.iter().filter(|(_, it)| it.at <= now);
+        let ranked = due.filter_map(|(key, it)| Some((rank(it.ask.by)?, Reverse(it.order), key)));
+        let (_, _, key) = ranked.min_by_key(|(rank, order, _)| (*rank, *order))?;
+        let key = key.clone();
+        self.people.remove(&key).map(|it| it.ask)
     }
 
-    /// Returns when the next person must be looked at who is not to be asked yet.
+    /// Returns when the first person may be asked, unless the client must wait.
     pub(super) fn next_at(&self) -> Option<Instant> {
-        self.later.first_key_value().map(|((at, _), _)| *at)
-    }
-
-    /// Returns whether there are people who may be asked now, unless their client must wait.
-    pub(super) fn has_waiting(&self) -> bool {
-        !self.waiting.is_empty()
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.addresses.is_empty()
+        self.people.values().map(|it| it.at).min()
     }
 
     /// Returns the number of people.
     pub(super) fn len(&self) -> usize {
-        self.addresses.len()
+        self.people.len()
     }
 
     /// Returns whether the store has people who found no room, and there is room now.
     pub(super) fn needs_sweep(&self) -> bool {
-        self.is_incomplete && self.addresses.len() < PEOPLE_MAX / 4
+        self.is_incomplete && self.people.len() < PEOPLE_MAX / 4
     }
 
     /// Notes that a sweep begins, which finds everybody.
     pub(super) fn begin_sweep(&mut self) {
         self.is_incomplete = false;
-    }
-
-    fn take_from(
-        &mut self,
-        by: ClientKey,
-        pop: impl Fn(&mut VecDeque<(u64, Ask)>) -> Option<(u64, Ask)>,
-    ) -> Option<Ask> {
-        let asks = self.waiting.get_mut(&by)?;
-        let (_, ask) = pop(asks)?;
-        if asks.is_empty() {
-            self.waiting.remove(&by);
-        }
-        self.addresses.remove(&ask.email.key());
-        Some(ask)
     }
 }

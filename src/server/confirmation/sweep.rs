@@ -1,23 +1,25 @@
 //! What the task finds in the store: people who must be asked, and people whose time is up.
 
 use std::{
-    collections::{HashMap, VecDeque},
-    time::SystemTime,
+    collections::{HashSet, VecDeque},
+    time::{Duration, SystemTime},
 };
 
 use super::{
     asked::{AskedPeople, Due},
-    history::{DAY, DeliveryAttempt},
+    history::{DAY, age},
     mailbox::hash_mailbox,
     queue::PEOPLE_MAX,
 };
 use crate::waitlist::{
-    CALL_MAX, Delivery, DeliveryState, DeliveryStatus, Email, Erasure, ListKey, Message, MessageId,
-    Selection, StoreError, Waitlist, unix_millis,
+    AddressHash, CALL_MAX, Delivery, DeliveryState, DeliveryStatus, Email, Erasure, ListKey,
+    Message, MessageId, Selection, StoreError, Waitlist, unix_millis,
 };
 
 /// Maximum number of people who are erased after one sweep. The next one finds the others.
 const EXPIRED_MAX: usize = 1 << 16;
+/// Time after which the day is noted again: a little less than a day, so that no day is missed.
+const DAY_INTERVAL: Duration = Duration::from_secs(23 * 60 * 60);
 
 /// The result of a search.
 #[derive(Default)]
@@ -26,51 +28,55 @@ pub(super) struct Findings {
     pub(super) due: VecDeque<(Email, Due)>,
     /// People who have not confirmed in time.
     pub(super) expired: Vec<Email>,
+    /// The mailboxes of the people who were asked in the last day.
+    pub(super) mailboxes: Vec<(AddressHash, AddressHash)>,
 }
 
-/// Looks through the list, and finds the mailboxes of recent attempts. It blocks on the disk.
+/// Looks through the list. It blocks on the disk.
 pub(super) fn find(
     list: &dyn Waitlist,
     key: &ListKey,
     asked: &AskedPeople,
-    recent: &mut [DeliveryAttempt],
+    recent: &HashSet<AddressHash>,
     days: u32,
+    noted: &[SystemTime],
     now: SystemTime,
 ) -> Result<Findings, StoreError> {
-    let mut recipients = HashMap::<_, Vec<_>>::new();
-    for attempt in recent {
-        recipients
-            .entry(attempt.recipient)
-            .or_default()
-            .push(attempt);
-    }
     let mut found = Findings::default();
     for entry in list.entries(Selection::default())? {
         let entry = entry?;
         let hash = key.hash(entry.email.key());
-        for attempt in recipients.remove(&hash).unwrap_or_default() {
-            attempt.mailbox = Some(hash_mailbox(key, &entry.email));
+        if recent.contains(&hash) {
+            found
+                .mailboxes
+                .push((hash, hash_mailbox(key, &entry.email)));
         }
         if let Some(due) = asked.due(hash, &entry, now) {
             found.due.push_front((entry.email, due));
             // More than the queue takes from a sweep, so it notices that somebody is missing.
             found.due.truncate(PEOPLE_MAX);
-        } else if found.expired.len() < EXPIRED_MAX && asked.is_time_up(hash, &entry, days, now) {
+        } else if found.expired.len() < EXPIRED_MAX
+            && asked.is_time_up(hash, &entry, days, noted, now)
+        {
             found.expired.push(entry.email);
         }
     }
     Ok(found)
 }
 
-/// Notes durably that the site asks people today.
+/// Returns when the site has noted durably that it asks people, and notes it if the last time was about a day ago.
 pub(super) async fn note_day(
     list: &dyn Waitlist,
     key: &ListKey,
     now: SystemTime,
-) -> Result<(), StoreError> {
+) -> Result<Vec<SystemTime>, StoreError> {
     let id = MessageId::confirmation_days();
-    let known = list.deliveries(&id).await?.len() as u32;
-    if known == 0 {
+    let days = list.deliveries(&id).await?;
+    let noted: Vec<_> = days.iter().filter_map(|day| day.status.since).collect();
+    if noted.iter().any(|day| age(*day, now) < DAY_INTERVAL) {
+        return Ok(noted);
+    }
+    if days.is_empty() {
         let message = Message::new(id.clone(), now, "");
         list.add_message(message).await?;
     }
@@ -82,8 +88,9 @@ pub(super) async fn note_day(
         ..Delivery::waiting(key.hash(format!("day\n{}", unix_millis(now))))
     };
     // If another instance is faster, it has noted the day.
-    list.add_deliveries(&id, known, vec![day]).await?;
-    Ok(())
+    list.add_deliveries(&id, days.len() as u32, vec![day])
+        .await?;
+    Ok(noted)
 }
 
 /// Erases people, except for those who have come back or have confirmed since they were found.

@@ -1,7 +1,6 @@
 //! The task: asks one person after another, and fills the queue from the store.
 
 use std::{
-    collections::HashSet,
     future::pending,
     sync::Arc,
     time::{Duration, Instant, SystemTime},
@@ -16,18 +15,18 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Confirmation,
     asked::{AskedPeople, Due, is_open, recent_attempts, result_of, retry_pause},
-    backoff::{Backoffs, LONGEST_PAUSE},
-    courier::{AskError, Courier, STORE_PAUSE},
-    history::{AttemptResult, DeliveryAttempt, History},
+    courier::{AskError, STORE_PAUSE},
+    history::{AttemptResult, DeliveryAttempt, History, LONGEST_PAUSE, pause_after},
     mailbox::hash_mailbox,
     queue::Ask,
     sweep,
 };
 use crate::{
-    mail::is_deferred_by_objection,
+    mail::Mailer,
     server::ClientKey,
     waitlist::{
-        AddressHash, Delivery, DeliveryStart, DeliveryStatus, MessageId, StoreError, WaitlistEntry,
+        AddressHash, DeliveryStart, DeliveryStatus, MessageId, ServerReply, StoreError,
+        WaitlistEntry,
     },
 };
 
@@ -37,6 +36,8 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 const FAILED_SWEEP_PAUSE: Duration = Duration::from_secs(60);
 /// How often the task looks whether people may be asked whose client had to wait.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
+/// Number of clients in a row with trouble, from which on everybody waits.
+const CLIENTS_TOGETHER: usize = 3;
 /// Pause before a person is asked after another process has changed the ledger.
 const CHANGED_LEDGER_PAUSE: Duration = Duration::from_millis(100);
 
@@ -49,18 +50,25 @@ pub(super) async fn run(confirmation: &Confirmation, stopping: &CancellationToke
         give_up.cancel();
         pending().await
     };
+    let sender = &confirmation.sender;
     let mut task = Task {
         confirmation,
-        courier: Courier::new(confirmation, give_up.clone()),
-        history: History::new(confirmation.sender.settings.messages_per_day),
-        backoffs: Backoffs::new(),
-        asked_elsewhere: HashSet::new(),
+        mailer: Mailer::new(
+            &sender.client,
+            &sender.settings.mail.bounce_address,
+            give_up.clone(),
+        ),
+        known: 0,
+        refusals: 0,
+        history: History::new(sender.settings.messages_per_day),
+        troubles: 0,
+        paused_until: None,
         is_loaded: false,
         next_sweep: Instant::now(),
     };
     let work = async {
         task.work(stopping).await;
-        task.courier.quit().await;
+        task.mailer.quit().await;
     };
     tokio::select! {
         () = work => {}
@@ -68,14 +76,17 @@ pub(super) async fn run(confirmation: &Confirmation, stopping: &CancellationToke
     }
 }
 
-struct Task<'a> {
-    confirmation: &'a Confirmation,
-    courier: Courier<'a>,
+pub(super) struct Task<'a> {
+    pub(super) confirmation: &'a Confirmation,
+    pub(super) mailer: Mailer<'a>,
+    /// The number of deliveries in the ledger.
+    pub(super) known: u32,
+    /// How many messages in a row the mail server has refused.
+    pub(super) refusals: usize,
     history: History,
-    backoffs: Backoffs,
-    /// The people that other processes have asked since the last sweep, which may have found them too. The ledger is read
-    /// before they are asked.
-    asked_elsewhere: HashSet<AddressHash>,
+    /// How often in a row something went wrong that is about everybody, and until when everybody waits.
+    troubles: u32,
+    paused_until: Option<Instant>,
     /// Whether the ledger was read.
     is_loaded: bool,
     next_sweep: Instant,
@@ -101,18 +112,18 @@ impl Task<'_> {
                 }
                 continue;
             };
-            // A mail server that does not respond must not delay the end of the program.
+            // Nothing is recorded: while the mail server cannot be reached, no delivery is in doubt after a crash. A mail server
+            // that does not respond must not delay the end of the program.
             let connected = tokio::select! {
                 biased;
                 () = stopping.cancelled() => break,
-                connected = self.courier.connect() => connected,
+                connected = self.mailer.connect() => connected,
             };
             match connected {
                 Ok(()) => self.ask(ask).await,
                 Err(error) => {
-                    let pause = self.backoffs.note_for_all();
                     let server = &self.confirmation.sender.settings.mail.smtp;
-                    self.report(pause, &format!("{server}: {error}"));
+                    self.pause_after_trouble(&format!("{server}: {error}"));
                     self.confirmation.queue().add_later(ask, Instant::now());
                 }
             }
@@ -121,31 +132,35 @@ impl Task<'_> {
 
     /// Returns the person who is next.
     fn next(&mut self) -> Option<Ask> {
-        let is_paused = !self.is_loaded || self.backoffs.until().is_some();
-        if is_paused || self.confirmation.queue().is_empty() {
+        let is_paused = !self.is_loaded || self.pause_end().is_some();
+        if is_paused || self.confirmation.queue().len() == 0 {
             return None;
         }
         if let Some(wait) = self.history.wait_for_budget(SystemTime::now()) {
             let per_day = self.confirmation.sender.settings.messages_per_day;
-            self.backoffs.pause(wait);
             let reason =
                 format!("{per_day} were sent in 24 hours, which is the limit (--confirm-per-day)");
-            self.report(wait, &reason);
+            self.pause(wait, &reason);
             return None;
         }
-        let (backoffs, shares) = (&self.backoffs, self.history.shares());
-        let rank = |by: ClientKey| shares.rank(by).filter(|_| !backoffs.holds(by));
+        let (shares, now) = (self.history.shares(), SystemTime::now());
+        let rank = |by| shares.rank(by, now);
         self.confirmation.queue().take(Instant::now(), rank)
+    }
+
+    /// Returns until when everybody waits.
+    fn pause_end(&self) -> Option<Instant> {
+        self.paused_until.filter(|until| *until > Instant::now())
     }
 
     /// Returns when to look for the next person again.
     fn wake_at(&self) -> Instant {
-        let queue = self.confirmation.queue();
-        let next = match self.backoffs.until() {
-            Some(until) => Some(until),
-            None if queue.has_waiting() => Some(Instant::now() + POLL_INTERVAL),
-            None => queue.next_at(),
-        };
+        let now = Instant::now();
+        let next = self.pause_end().or_else(|| {
+            let at = self.confirmation.queue().next_at()?;
+            // The client must wait.
+            Some(if at > now { at } else { now + POLL_INTERVAL })
+        });
         next.map_or(self.next_sweep, |next| next.min(self.next_sweep))
     }
 
@@ -164,8 +179,7 @@ impl Task<'_> {
                     AskError::Store(_) => STORE_PAUSE,
                     AskError::Message(_) => LONGEST_PAUSE,
                 };
-                self.backoffs.pause(pause);
-                self.report(pause, &error.to_string());
+                self.pause(pause, &error.to_string());
                 self.confirmation.queue().add_later(ask, Instant::now());
             }
         }
@@ -183,9 +197,9 @@ impl Task<'_> {
         let mailbox = hash_mailbox(&key, &entry.email);
         let mut retry = ask.retry;
         let was_asked = |since| self.history.has_since(recipient, since);
-        // A sweep has found the person too, or the person has joined again during the message.
+        // A sweep has found the person too, another process has asked, or the person has joined again during the message.
         let is_repeated = retry.is_none() && entry.asked_at.is_some_and(was_asked);
-        if self.asked_elsewhere.remove(&recipient) || is_repeated {
+        if is_repeated {
             let due = self.read_due(recipient, &entry).await?;
             // A pause also if the other process is sending the message now: it may be killed before it has a result.
             let Some(latest) = due.filter(|it| it.pause.is_zero()) else {
@@ -198,7 +212,7 @@ impl Task<'_> {
         if is_full && retry.is_some() {
             return Ok(None);
         }
-        let sent = self.courier.send(&key, &entry, retry, is_full).await?;
+        let sent = self.send(&key, &entry, retry, is_full).await?;
         let Some((delivery, status)) = sent else {
             let due = self.read_due(recipient, &entry).await?;
             return Ok(due.map(|due| Due {
@@ -207,17 +221,17 @@ impl Task<'_> {
             }));
         };
         if let Some(result) = result_of(&status) {
-            self.history.add(DeliveryAttempt {
+            let attempt = DeliveryAttempt {
                 at: SystemTime::now(),
                 number: (delivery.number, delivery.attempts),
                 recipient,
-                mailbox: Some(mailbox),
                 by: Some(ask.by),
                 result,
-            });
+            };
+            self.history.add(attempt, mailbox);
             self.confirmation.tries.reset(&entry.email);
+            self.note(result, &status);
         }
-        self.note(ask.by, &status);
         Ok(next_attempt(delivery))
     }
 
@@ -227,43 +241,46 @@ impl Task<'_> {
         recipient: AddressHash,
         entry: &WaitlistEntry,
     ) -> Result<Option<Due>, StoreError> {
-        let (asked, _) = self.read_ledger().await?;
+        let asked = self.read_ledger().await?;
         Ok(asked.due(recipient, entry, SystemTime::now()))
     }
 
-    /// Takes the result of a message into account, which may make people wait.
-    fn note(&mut self, by: ClientKey, status: &DeliveryStatus) {
+    /// Takes the result of an attempt into account, which may make everybody wait.
+    fn note(&mut self, result: AttemptResult, status: &DeliveryStatus) {
         let reply = status.reply.as_ref();
-        let words = match reply {
-            Some(reply) if reply.is_closing() => {
-                let pause = self.backoffs.note_for_all();
-                return self.report(pause, &reply.to_string());
+        if !result.is_trouble() {
+            self.troubles = 0;
+            if result == AttemptResult::BadAddress && self.history.has_many_bad_addresses() {
+                self.pause(LONGEST_PAUSE, "too many addresses do not exist");
             }
-            Some(reply) if is_deferred_by_objection(status) => {
+            return;
+        }
+        let is_closing = reply.is_some_and(ServerReply::is_closing);
+        let words = match reply {
+            Some(reply) if is_closing => reply.to_string(),
+            Some(reply) => {
                 format!("the mail server objects to the sender or to the message: {reply}")
             }
-            None if is_open(status.state) => "it did not reply to a message".to_owned(),
-            // This program has sent nothing.
-            None => return,
-            Some(_) => {
-                self.backoffs.release(by);
-                let is_bad = result_of(status) == Some(AttemptResult::BadAddress);
-                if is_bad && self.history.has_many_bad_addresses() {
-                    self.backoffs.pause(LONGEST_PAUSE);
-                    self.report(LONGEST_PAUSE, "too many addresses do not exist");
-                }
-                return;
-            }
+            None => "it did not reply to a message".to_owned(),
         };
-        match self.backoffs.note(by) {
-            Some(pause) => self.report(pause, &words),
-            None => tracing::info!(
+        if is_closing || self.history.clients_in_trouble() >= CLIENTS_TOGETHER {
+            self.pause_after_trouble(&words);
+        } else {
+            tracing::info!(
                 "a message that asks to confirm an address was not accepted, and will be tried again: {words}"
-            ),
+            );
         }
     }
 
-    fn report(&self, pause: Duration, reason: &str) {
+    /// Makes everybody wait, each time longer.
+    fn pause_after_trouble(&mut self, reason: &str) {
+        self.troubles += 1;
+        self.pause(pause_after(self.troubles), reason);
+    }
+
+    /// Makes everybody wait.
+    fn pause(&mut self, pause: Duration, reason: &str) {
+        self.paused_until = Some(Instant::now() + pause);
         tracing::warn!(
             "messages that ask people to confirm their address are paused: {reason}; trying again in {} seconds; \
              {} people wait for one",
@@ -292,23 +309,18 @@ impl Task<'_> {
         self.confirmation.queue().begin_sweep();
         let list = &self.confirmation.list;
         let key = self.confirmation.key.get().await?;
-        let (asked, mut recent) = self.read_ledger().await?;
-        self.asked_elsewhere.clear();
+        let asked = self.read_ledger().await?;
+        let recent = self.history.recipients();
         let now = SystemTime::now();
-        if !asked.has_noted_day(now) {
-            sweep::note_day(&**list, &key, now).await?;
-        }
+        let noted = sweep::note_day(&**list, &key, now).await?;
         let days = self.confirmation.sender.settings.days;
         let search = {
             let list = Arc::clone(list);
-            move || {
-                let found = sweep::find(&*list, &key, &asked, &mut recent, days, now);
-                found.map(|found| (found, recent))
-            }
+            move || sweep::find(&*list, &key, &asked, &recent, days, &noted, now)
         };
         let found = spawn_blocking(search).await;
-        let (found, recent) = found.map_err(|_| StoreError::Unreadable)??;
-        self.history.merge(recent, now);
+        let found = found.map_err(|_| StoreError::Unreadable)??;
+        self.history.add_mailboxes(found.mailboxes);
         {
             let mut queue = self.confirmation.queue();
             for (email, due) in found.due {
@@ -320,15 +332,13 @@ impl Task<'_> {
     }
 
     /// Reads the ledger, which other processes change too.
-    async fn read_ledger(&mut self) -> Result<(AskedPeople, Vec<DeliveryAttempt>), StoreError> {
+    async fn read_ledger(&mut self) -> Result<AskedPeople, StoreError> {
         let list = &self.confirmation.list;
-        let deliveries: Vec<Delivery> = list.deliveries(&MessageId::confirmation()).await?;
-        let days = list.deliveries(&MessageId::confirmation_days()).await?;
-        let new = deliveries.iter().skip(self.courier.known as usize);
-        self.asked_elsewhere.extend(new.map(|it| it.recipient));
-        self.courier.known = deliveries.len() as u32;
-        let recent = recent_attempts(&deliveries, SystemTime::now());
-        Ok((AskedPeople::new(&deliveries, &days), recent))
+        let deliveries = list.deliveries(&MessageId::confirmation()).await?;
+        self.known = deliveries.len() as u32;
+        let now = SystemTime::now();
+        self.history.merge(recent_attempts(&deliveries, now), now);
+        Ok(AskedPeople::new(&deliveries))
     }
 }
 
