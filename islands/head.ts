@@ -65,13 +65,11 @@ function insert(template: string) {
 }
 
 /**
- * Calls back after the first paint, or `PAINT_REPORT_MS` after the first frame of the parsed page, or both. The page can be
- * idle before the first paint, and loading the islands then would delay it.
+ * Calls back after the first paint, or `PAINT_REPORT_MS` after the first frame, or both. The page can be idle before the
+ * first paint, and loading the islands then would delay it.
  */
 function afterFirstPaint(callback: () => void) {
-  addEventListener("DOMContentLoaded", () =>
-    requestAnimationFrame(() => setTimeout(callback, PAINT_REPORT_MS)),
-  );
+  requestAnimationFrame(() => setTimeout(callback, PAINT_REPORT_MS));
   new PerformanceObserver((entries) => {
     if (entries.getEntriesByName("first-contentful-paint")[0]) callback();
   }).observe({ type: "paint", buffered: true });

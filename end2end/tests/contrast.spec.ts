@@ -188,6 +188,6 @@ test.describe("lines", { tag: "@once" }, () => {
       for (const part of await page.locator(selector).filter({ visible: true }).all())
         await expect(part).toHaveCSS("border-top", new RegExp(`^${width} solid`));
     }
-    await expect(page.locator(FIELD)).toHaveCSS("border-bottom-width", "2px");
+    await expect(landing.email).toHaveCSS("border-bottom-width", "2px");
   });
 });
