@@ -8,7 +8,9 @@ use std::{
 use axum::{
     extract::{ConnectInfo, FromRequest, Request},
     http::{header, request::Parts},
+    response::{IntoResponse, Response},
 };
+use futures_util::FutureExt;
 use url::{Url, form_urlencoded};
 
 use super::{
@@ -34,15 +36,30 @@ pub(super) struct Admission {
 /// the body.
 pub(super) struct Admitted<F, T>(pub(super) Visitor, pub(super) T, pub(super) PhantomData<F>);
 
+/// Why a function may not act, and what the visitor has sent, which a form shows again.
+pub(super) struct Refused<T> {
+    pub(super) error: RequestError,
+    /// `None` if it has not arrived with its head: nobody waits for it.
+    pub(super) sent: Option<T>,
+}
+
 impl<F: Limited, T> FromRequest<AppState> for Admitted<F, T>
 where
     T: FromRequest<(), Rejection: Into<RequestError>>,
 {
-    type Rejection = RequestError;
+    type Rejection = Refused<T>;
 
-    async fn from_request(request: Request, state: &AppState) -> Result<Self, RequestError> {
+    async fn from_request(request: Request, state: &AppState) -> Result<Self, Refused<T>> {
         let (parts, body) = request.into_parts();
-        let visitor = state.admission.admit(F::ACTION, &parts)?;
+        let visitor = match state.admission.admit(F::ACTION, &parts) {
+            Ok(visitor) => visitor,
+            Err(error) => {
+                let request = Request::from_parts(parts, body);
+                let sent = body::read(&state.shutdown, request).now_or_never();
+                let sent = sent.and_then(Result::ok);
+                return Err(Refused { error, sent });
+            }
+        };
         let preconditions = Preconditions::of(&parts.headers);
         // No other resource with a POST has one.
         let has_etag = parts.uri.path() == "/";
@@ -50,6 +67,18 @@ where
         let body = body::read(&state.shutdown, Request::from_parts(parts, body)).await?;
         preconditions.check(etag.flatten().as_ref())?;
         Ok(Self(visitor, body, PhantomData))
+    }
+}
+
+impl<T> From<RequestError> for Refused<T> {
+    fn from(error: RequestError) -> Self {
+        Self { error, sent: None }
+    }
+}
+
+impl<T> IntoResponse for Refused<T> {
+    fn into_response(self) -> Response {
+        self.error.into_response()
     }
 }
 

@@ -15,13 +15,15 @@ use serde::Deserialize;
 
 use super::{
     RequestError,
-    admission::Admitted,
+    admission::{Admitted, Refused},
     functions::{Confirm, Join, confirm, join, with_context},
     pages::{JOINED_PARAMETER, Pages},
     people::People,
+    person_links::recipient,
 };
 use crate::{
     copy::{self, islands},
+    mail::TokenPurpose,
     page::{LinkPage, code_form, empty_form},
     waitlist::{Email, InvalidEmail},
     wire::{ConfirmBody, FormOutcome, FormState, SignUpBody},
@@ -43,11 +45,14 @@ pub(super) async fn sign_up(
     State(people): State<Arc<People>>,
     State(pages): State<Arc<Pages>>,
     headers: HeaderMap,
-    form: Result<Admitted<Join, Form<SignUpForm>>, RequestError>,
+    form: Result<Admitted<Join, Form<SignUpForm>>, Refused<Form<SignUpForm>>>,
 ) -> Response {
     let Admitted(visitor, Form(SignUpForm { email, topic }), _) = match form {
         Ok(form) => form,
-        Err(error) => return sign_up_failed(&pages, &headers, &error),
+        Err(Refused { error, sent }) => {
+            let email = sent.map(|Form(sent)| sent.email).unwrap_or_default();
+            return sign_up_failed(&pages, &headers, SignUpBody { email }, &error);
+        }
     };
     let fields = SignUpBody { email };
     let signed_up = if topic.is_empty() {
@@ -68,20 +73,12 @@ pub(super) async fn sign_up(
         }
         // Reloading that page does not send the form again.
         Ok(()) => Redirect::to(&format!("/?{JOINED_PARAMETER}#waitlist")).into_response(),
-        Err(error) => {
-            let form = match error {
-                // Joining again sends another code.
-                RequestError::AlreadyListed { .. } if pages.confirms => {
-                    listed_code_form(&fields.email)
-                }
-                // The typed text stays in the field for correction.
-                _ => FormState {
-                    sign_up: fields,
-                    ..empty_form()
-                },
-            };
+        // Joining again sends another code.
+        Err(error @ RequestError::AlreadyListed { .. }) if pages.confirms => {
+            let form = listed_code_form(&fields.email);
             respond_with_form(&pages, &headers, form, &error, islands::FAILED)
         }
+        Err(error) => sign_up_failed(&pages, &headers, fields, &error),
     }
 }
 
@@ -96,19 +93,31 @@ pub(super) async fn confirm_code(
     State(people): State<Arc<People>>,
     State(pages): State<Arc<Pages>>,
     headers: HeaderMap,
-    form: Result<Admitted<Confirm, Form<ConfirmBody>>, RequestError>,
+    form: Result<Admitted<Confirm, Form<ConfirmBody>>, Refused<Form<ConfirmBody>>>,
 ) -> Response {
-    let Admitted(visitor, Form(fields), _) = match form {
-        Ok(form) => form,
+    let (fields, confirmed) = match form {
+        Ok(Admitted(visitor, Form(fields), _)) => {
+            let confirming = confirm(fields.clone());
+            let confirming = with_context(Arc::clone(&people), Some(visitor), confirming);
+            (fields, confirming.await)
+        }
+        Err(Refused {
+            error,
+            sent: Some(Form(fields)),
+        }) => (fields, Err(error)),
         // The address is unknown, so the form asks for it. Joining again leads to the code.
-        Err(error) => {
+        Err(Refused { error, sent: None }) => {
             return respond_with_form(&pages, &headers, empty_form(), &error, islands::CODE_FAILED);
         }
     };
-    let confirmed = with_context(people, Some(visitor), confirm(fields.clone()));
-    match confirmed.await {
+    match confirmed {
         Ok(_) => {
-            let page = pages.link_page(LinkPage::Confirmed, None);
+            // The page also says that the address is confirmed if the list cannot be asked for the rest.
+            let recipient = match Email::parse(&fields.email) {
+                Ok(email) => recipient(&people, TokenPurpose::Confirm, &email).await.ok(),
+                Err(_) => None,
+            };
+            let page = pages.link_page(LinkPage::Confirmed, recipient);
             page.respond(StatusCode::OK, &headers)
         }
         Err(error) => {
@@ -130,9 +139,18 @@ fn listed_code_form(email: &str) -> FormState {
     }
 }
 
-/// Responds to the error of a sign-up whose fields are unknown.
-pub(super) fn sign_up_failed(pages: &Pages, request: &HeaderMap, error: &RequestError) -> Response {
-    respond_with_form(pages, request, empty_form(), error, islands::FAILED)
+/// Responds to the error of a sign-up. The typed text stays in the field for correction.
+pub(super) fn sign_up_failed(
+    pages: &Pages,
+    request: &HeaderMap,
+    sign_up: SignUpBody,
+    error: &RequestError,
+) -> Response {
+    let form = FormState {
+        sign_up,
+        ..empty_form()
+    };
+    respond_with_form(pages, request, form, error, islands::FAILED)
 }
 
 /// Responds to an error with the landing page, whose form shows it. `other` is the text for errors that are not about what was

@@ -64,22 +64,35 @@ async fn find_page(people: &People, purpose: TokenPurpose, token: &str) -> Outco
     let Some(email) = find_person(people, purpose, token).await? else {
         return Ok((wrong_link(purpose), None));
     };
-    let (page, way_out) = match (purpose, people.list.person(&email).await?) {
+    let page = match (purpose, people.list.person(&email).await?) {
         (TokenPurpose::Confirm, None) => return Ok((LinkPage::NotListed, None)),
         (TokenPurpose::Unsubscribe, None) => return Ok((LinkPage::Unsubscribed, None)),
-        (TokenPurpose::Unsubscribe, Some(_)) => (LinkPage::Unsubscribe, "/".to_owned()),
-        (TokenPurpose::Confirm, Some(entry)) => {
-            let page = match entry.confirmed_at {
-                Some(_) => LinkPage::AlreadyConfirmed,
-                None => LinkPage::Confirm,
-            };
+        (TokenPurpose::Unsubscribe, Some(_)) => LinkPage::Unsubscribe,
+        (TokenPurpose::Confirm, Some(entry)) => match entry.confirmed_at {
+            Some(_) => LinkPage::AlreadyConfirmed,
+            None => LinkPage::Confirm,
+        },
+    };
+    let recipient = recipient(people, purpose, &email).await?;
+    Ok((page, Some(recipient)))
+}
+
+/// Returns the person of a page, with the other way out: to leave, or to stay.
+pub(super) async fn recipient(
+    people: &People,
+    purpose: TokenPurpose,
+    email: &Email,
+) -> Result<Recipient, StoreError> {
+    let way_out = match purpose {
+        TokenPurpose::Unsubscribe => "/".to_owned(),
+        TokenPurpose::Confirm => {
             let tokens = people.key.tokens(TokenPurpose::Unsubscribe).await?;
-            let token = tokens.token(&email).unwrap_or_default();
-            (page, format!("/unsubscribe/{token}"))
+            let token = tokens.token(email).unwrap_or_default();
+            format!("/unsubscribe/{token}")
         }
     };
     let address = email.masked();
-    Ok((page, Some(Recipient { address, way_out })))
+    Ok(Recipient { address, way_out })
 }
 
 /// Confirms the address of a person, or takes the person off the list.

@@ -47,6 +47,7 @@ use super::{
     middleware, router,
     warning_throttle::WarningThrottle,
 };
+use crate::wire::SignUpBody;
 use activity::RequestBody;
 use limit::Place;
 use stream::WatchedStream;
@@ -276,7 +277,12 @@ async fn send_error(state: &AppState, error: RequestError, is_form: bool, stream
     let request = &b"GET / HTTP/1.1\r\nConnection: close\r\n\r\n"[..];
     let service = service_fn(|_| {
         let response = match is_form {
-            true => sign_up_failed(&state.pages, &HeaderMap::new(), &error),
+            true => sign_up_failed(
+                &state.pages,
+                &HeaderMap::new(),
+                SignUpBody::default(),
+                &error,
+            ),
             false => error.clone().into_response(),
         };
         let response = middleware::finalize_error(&state.response_headers, response);

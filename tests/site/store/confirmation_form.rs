@@ -77,7 +77,13 @@ async fn form_asks_for_the_code_without_javascript(fixture: impl StoreFixture) {
     }
     let (status, page) = post("/confirm", right).await;
     assert_eq!(status, 200);
-    assert!(page.contains("Your address is confirmed"), "{page}");
+    for part in [
+        "Your address is confirmed",
+        "a…@example.com",
+        "href=\"/unsubscribe/",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
     assert!(is_confirmed(&*list, "ann@example.com"));
     let (status, page) = post("/", "email=ann%40example.com".into()).await;
     assert_eq!(status, 409);
@@ -99,7 +105,7 @@ async fn wrong_code_can_be_corrected_in_old_browsers(fixture: impl StoreFixture)
     assert_ne!(header(&response, "referrer-policy"), "no-referrer");
 }
 
-/// A visitor over the limit gets a page. A body that has not arrived is not waited for.
+/// A visitor over the limit gets a page with what was typed. A body that has not arrived is not waited for.
 async fn rate_limit_waits_for_no_form(fixture: impl StoreFixture) {
     let (list, server) = (open(&fixture), SmtpServer::start());
     let smtp = format!("--smtp={}", server.url());
@@ -111,9 +117,13 @@ async fn rate_limit_waits_for_no_form(fixture: impl StoreFixture) {
         &smtp,
     ];
     let site = TestSite::with_list(list, &options).await;
-    for (path, body) in [
-        ("/", "email=ann%40example.com"),
-        ("/confirm", "email=ann%40example.com&code=123456"),
+    for (path, body, typed) in [
+        ("/", "email=ann%40example.com", "value=\"ann@example.com\""),
+        (
+            "/confirm",
+            "email=ann%40example.com&code=123456",
+            "value=\"123456\"",
+        ),
     ] {
         for is_limited in [false, true] {
             let form = site.post(path).body(body);
@@ -123,7 +133,9 @@ async fn rate_limit_waits_for_no_form(fixture: impl StoreFixture) {
             if is_limited {
                 assert!(!header(&response, "retry-after").is_empty());
                 let page = response.text().await.expect("text");
-                assert!(page.contains("<title>Error: "), "{path}");
+                for part in ["<title>Error: ", typed, "value=\"ann@example.com\""] {
+                    assert!(page.contains(part), "{path}: {part}");
+                }
             }
         }
         let started = Instant::now();
