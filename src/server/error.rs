@@ -125,15 +125,6 @@ impl RequestError {
         }
     }
 
-    /// Returns the value of `Retry-After`, in seconds.
-    fn retry_after(&self) -> Option<u64> {
-        match self {
-            Self::RateLimited(wait) => Some(whole_seconds(*wait)),
-            Self::Unavailable(_) | Self::Overloaded => Some(RETRY_AFTER_SECONDS),
-            _ => None,
-        }
-    }
-
     /// Responds with a page for a visitor without JavaScript, instead of JSON.
     pub(super) fn respond_with_page(&self, page: &Resource, request: &HeaderMap) -> Response {
         self.complete(page.respond(self.status(), request))
@@ -147,7 +138,12 @@ impl RequestError {
             Self::Internal(detail) => tracing::error!("{detail}"),
             _ => {}
         }
-        if let Some(seconds) = self.retry_after() {
+        let retry_after = match self {
+            Self::RateLimited(wait) => Some(whole_seconds(*wait)),
+            Self::Unavailable(_) | Self::Overloaded => Some(RETRY_AFTER_SECONDS),
+            _ => None,
+        };
+        if let Some(seconds) = retry_after {
             response
                 .headers_mut()
                 .insert(header::RETRY_AFTER, seconds.into());

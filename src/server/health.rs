@@ -23,11 +23,10 @@ pub(super) async fn healthz() -> impl IntoResponse {
 
 /// `GET /readyz`: 200 if the store works, otherwise 503.
 pub(super) async fn readyz(State(readiness): State<Arc<ReadinessCheck>>) -> impl IntoResponse {
-    status_response(if readiness.check().await {
-        StatusCode::OK
-    } else {
-        StatusCode::SERVICE_UNAVAILABLE
-    })
+    match readiness.check().await {
+        true => status_response(StatusCode::OK),
+        false => status_response(StatusCode::SERVICE_UNAVAILABLE),
+    }
 }
 
 /// Checks whether the store is ready. Each check occupies a place in the store's queue, so requests that arrive

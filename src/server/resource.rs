@@ -84,15 +84,13 @@ impl Resource {
         let varies = compressed.iter().any(Option::is_some);
         let representation = |body: Bytes, encoding: Option<&'static str>| {
             // A strong validator: each encoding of the same text has another one. A page that nobody keeps needs none.
-            let etag = format!("\"{}\"", content_hash(&body));
+            let etag = || format!("\"{}\"", content_hash(&body));
+            let etag = (cache_control != NO_STORE).then(etag);
             let fields = [
                 (header::CACHE_CONTROL, Some(cache_control)),
                 (header::CONTENT_TYPE, Some(content_type)),
                 (header::CONTENT_ENCODING, encoding),
-                (
-                    header::ETAG,
-                    Some(&*etag).filter(|_| cache_control != NO_STORE),
-                ),
+                (header::ETAG, etag.as_deref()),
                 (header::VARY, Some("accept-encoding").filter(|_| varies)),
             ];
             let fields = fields
