@@ -3,7 +3,7 @@
 //! rustls signs, with ring, which it has for TLS. lettre's own `dkim` needs the `rsa` crate, whose timing reveals keys
 //! (RUSTSEC-2023-0071); mail-auth needs a resolver and AWS-LC. This file brings the header into the form that is signed.
 
-use std::{fs, io, path::Path, sync::Arc, time::SystemTime};
+use std::{fs, path::Path, sync::Arc, time::SystemTime};
 
 use base64::{Engine, prelude::BASE64_STANDARD as BASE64};
 use ring::digest::{SHA256, digest};
@@ -14,7 +14,7 @@ use tokio_rustls::rustls::{
     sign::SigningKey,
 };
 
-use super::setup_error::MailSetupError;
+use super::setup_error::{DkimKeyError, MailSetupError};
 use crate::{
     config::{DkimSettings, MailSettings},
     waitlist::unix_millis,
@@ -48,22 +48,6 @@ pub struct DkimSigner {
     key: Arc<RsaSigningKey>,
     domain: String,
     selector: String,
-}
-
-/// Why a file has no key that can be used.
-#[derive(Debug, thiserror::Error)]
-pub enum DkimKeyError {
-    /// The file cannot be read.
-    #[error("cannot read it: {0}")]
-    Unreadable(#[from] io::Error),
-    /// The key is encrypted.
-    #[error("the key is encrypted; decrypt it with `openssl rsa -in FILE -out NEW-FILE`")]
-    Encrypted,
-    /// The file has no RSA key that can be used.
-    #[error(
-        "it has no private RSA key of 2048 to 4096 bits in PEM; create one with `openssl genrsa -out FILE 2048`"
-    )]
-    NoRsaKey,
 }
 
 impl DkimSigner {

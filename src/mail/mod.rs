@@ -20,10 +20,10 @@ mod template;
 
 pub use code_message::{CODE_LEN, confirmation_code, confirmation_message};
 pub use compose::{ComposeError, MessageHeaders, compose, message_id, recipient_address};
-pub use dkim::{DkimKeyError, DkimSigner};
+pub use dkim::DkimSigner;
 pub use mailer::{Mailer, is_deferred_by_objection};
 pub use person_token::{PersonTokens, TokenPurpose};
-pub use setup_error::MailSetupError;
+pub use setup_error::{DkimKeyError, MailSetupError};
 pub use smtp::{
     ConnectError, ConnectStep, MessagePart, NotSent, SendOutcome, SmtpClient, SmtpConnection,
     SmtpTimeouts,

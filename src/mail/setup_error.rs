@@ -1,10 +1,8 @@
 //! Why no mail can be sent with the settings.
 
-use std::path::PathBuf;
+use std::{io, path::PathBuf};
 
 use tokio_rustls::rustls;
-
-use super::dkim::DkimKeyError;
 
 /// Why no mail can be sent with the settings.
 #[derive(Debug, thiserror::Error)]
@@ -23,4 +21,20 @@ pub enum MailSetupError {
         /// The cause.
         error: DkimKeyError,
     },
+}
+
+/// Why a file has no key that can be used.
+#[derive(Debug, thiserror::Error)]
+pub enum DkimKeyError {
+    /// The file cannot be read.
+    #[error("cannot read it: {0}")]
+    Unreadable(#[from] io::Error),
+    /// The key is encrypted.
+    #[error("the key is encrypted; decrypt it with `openssl rsa -in FILE -out NEW-FILE`")]
+    Encrypted,
+    /// The file has no RSA key that can be used.
+    #[error(
+        "it has no private RSA key of 2048 to 4096 bits in PEM; create one with `openssl genrsa -out FILE 2048`"
+    )]
+    NoRsaKey,
 }

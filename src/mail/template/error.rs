@@ -1,6 +1,6 @@
 //! The problems of a message.
 
-use super::{HTML_MAX_BYTES, TEMPLATE_MAX_BYTES, placeholders::PLACEHOLDERS};
+use super::{HTML_MAX_BYTES, PLACEHOLDERS, TEMPLATE_MAX_BYTES};
 
 /// A message that cannot be sent.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]

@@ -28,6 +28,9 @@ const TEMPLATE_MAX_BYTES: usize = 64 << 10;
 /// Maximum size of a message in HTML, in bytes. Gmail cuts messages after 102 KB, and the way out is at the end.
 const HTML_MAX_BYTES: usize = 100_000;
 
+/// The placeholders.
+const PLACEHOLDERS: [&str; 3] = ["{product}", "{position}", placeholders::UNSUBSCRIBE];
+
 /// A message in Markdown.
 #[derive(Clone, Debug)]
 pub struct Template {

@@ -2,14 +2,11 @@
 
 use html_escape::encode_quoted_attribute;
 
-use super::error::TemplateProblem;
+use super::{PLACEHOLDERS, error::TemplateProblem};
 use crate::copy;
 
 /// The placeholder for the unsubscribe link.
 pub(super) const UNSUBSCRIBE: &str = "{unsubscribe}";
-
-/// The placeholders.
-pub(super) const PLACEHOLDERS: [&str; 3] = ["{product}", "{position}", UNSUBSCRIBE];
 
 /// What takes the place of the placeholders, and is in the footer.
 #[derive(Clone, Copy, Debug)]

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use super::history::{AttemptResult, DAY, DeliveryAttempt, age};
+use super::history::{AttemptResult, DAY, DeliveryAttempt, age, doubled_pause};
 use crate::{
     mail::is_deferred_by_objection,
     waitlist::{
@@ -147,12 +147,6 @@ pub(super) fn retry_pause(delivery: &DeliveryStart) -> Option<Duration> {
     };
     let pause = doubled_pause(first, delivery.attempts, LONGEST_PAUSE);
     (delivery.attempts < ATTEMPTS_MAX).then_some(pause)
-}
-
-/// Returns the pause after something has failed this number of times: the first one, doubled each time, up to the longest.
-pub(super) fn doubled_pause(first: Duration, times: u32, longest: Duration) -> Duration {
-    let factor = 2_u32.saturating_pow(times.saturating_sub(1));
-    first.saturating_mul(factor).min(longest)
 }
 
 /// Returns what counts of the result of an attempt, or `None` if this program has sent nothing.

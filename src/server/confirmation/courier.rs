@@ -1,8 +1,8 @@
 //! Sends one message, and records it before and after.
 
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
-use super::task::Task;
+use super::task::{AskError, Task};
 use crate::{
     copy,
     mail::{
@@ -15,8 +15,6 @@ use crate::{
     },
 };
 
-/// Pause after the store has failed.
-pub(super) const STORE_PAUSE: Duration = Duration::from_secs(5);
 /// How many messages in a row the mail server may refuse, for another reason than a bad address. After that, it probably refuses
 /// the sender, and the others get the message if the cause is fixed before their last attempt.
 const REFUSALS_MAX: usize = 5;
@@ -26,17 +24,6 @@ struct WrittenMessage {
     bytes: Vec<u8>,
     /// The token and the code, which neither the log nor the ledger must get from a server that quotes the message.
     secrets: [String; 2],
-}
-
-/// Why a person was not asked.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum AskError {
-    /// The store fails. The ledger may have the attempt, whose result is unknown then: the message is sent again.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// The message cannot be written, to anybody. Nothing was recorded.
-    #[error(transparent)]
-    Message(#[from] ComposeError),
 }
 
 impl Task<'_> {

@@ -8,7 +8,6 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use super::asked::doubled_pause;
 use crate::{server::ClientKey, waitlist::AddressHash};
 
 /// Maximum number of messages to a mailbox in 24 hours.
@@ -215,6 +214,12 @@ impl Shares {
 /// Returns the pause after this number of troubles in a row.
 pub(super) fn pause_after(troubles: u32) -> Duration {
     doubled_pause(FIRST_PAUSE, troubles, LONGEST_PAUSE)
+}
+
+/// Returns the pause after something has failed this number of times: the first one, doubled each time, up to the longest.
+pub(super) fn doubled_pause(first: Duration, times: u32, longest: Duration) -> Duration {
+    let factor = 2_u32.saturating_pow(times.saturating_sub(1));
+    first.saturating_mul(factor).min(longest)
 }
 
 /// Returns how long ago something was. The clocks of several instances differ, and a clock that was set back by hours must

@@ -15,14 +15,13 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Confirmation,
     asked::{AskedPeople, Due, is_open, recent_attempts, result_of, retry_pause},
-    courier::{AskError, STORE_PAUSE},
     history::{AttemptResult, DeliveryAttempt, History, LONGEST_PAUSE, pause_after},
     mailbox::hash_mailbox,
     queue::Ask,
     sweep,
 };
 use crate::{
-    mail::Mailer,
+    mail::{ComposeError, Mailer},
     server::ClientKey,
     waitlist::{
         AddressHash, DeliveryStart, DeliveryStatus, MessageId, ServerReply, StoreError,
@@ -30,6 +29,8 @@ use crate::{
     },
 };
 
+/// Pause after the store has failed.
+const STORE_PAUSE: Duration = Duration::from_secs(5);
 /// How long the message under way may take to reach the mail server after the server was asked to stop.
 const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 /// Time after a sweep that failed. It may have read the whole list.
@@ -74,6 +75,17 @@ pub(super) async fn run(confirmation: &Confirmation, stopping: &CancellationToke
         () = work => {}
         () = follow_stop => {}
     }
+}
+
+/// Why a person was not asked.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum AskError {
+    /// The store fails. The ledger may have the attempt, whose result is unknown then: the message is sent again.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The message cannot be written, to anybody. Nothing was recorded.
+    #[error(transparent)]
+    Message(#[from] ComposeError),
 }
 
 pub(super) struct Task<'a> {
