@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use axum::{
     Form,
-    extract::State,
+    extract::{RawQuery, State},
     http::{HeaderMap, StatusCode},
     response::{IntoResponse, Redirect, Response},
 };
@@ -92,6 +92,7 @@ pub(super) async fn to_form() -> Redirect {
 pub(super) async fn confirm_code(
     State(people): State<Arc<People>>,
     State(pages): State<Arc<Pages>>,
+    RawQuery(query): RawQuery,
     headers: HeaderMap,
     form: Result<Admitted<Confirm, Form<ConfirmBody>>, Refused<Form<ConfirmBody>>>,
 ) -> Response {
@@ -121,10 +122,15 @@ pub(super) async fn confirm_code(
             page.respond(StatusCode::OK, &headers)
         }
         Err(error) => {
+            // The text above the field stays: the address of somebody who was listed may be confirmed already.
+            let form = match query.as_deref() {
+                Some("listed") => listed_code_form(&fields.email),
+                _ => code_form(&fields.email),
+            };
             let form = FormState {
                 // It stays in the field for correction.
                 code: fields.code,
-                ..listed_code_form(&fields.email)
+                ..form
             };
             respond_with_form(&pages, &headers, form, &error, islands::CODE_FAILED)
         }

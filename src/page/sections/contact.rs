@@ -62,6 +62,9 @@ pub fn Contact() -> impl IntoView {
 /// visitor comes from. The query of a success must go: it would still say so after an error.
 fn action(form: &FormState) -> &'static str {
     match (form.step, form.outcome) {
+        // The address was listed. `src/server/form.rs` reads the query, and a wrong code keeps it.
+        (FormStep::Code, FormOutcome::Failed) => "/confirm?listed#waitlist",
+        (FormStep::Code, FormOutcome::Invalid) => "#waitlist",
         (FormStep::Code, _) => "/confirm#waitlist",
         (FormStep::Email, FormOutcome::Joined) => "/#waitlist",
         (FormStep::Email, _) => "#waitlist",
