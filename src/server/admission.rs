@@ -8,7 +8,6 @@ use std::{
 use axum::{
     extract::{ConnectInfo, FromRequest, Request},
     http::{header, request::Parts},
-    response::{IntoResponse, Response},
 };
 use futures_util::FutureExt;
 use url::{Url, form_urlencoded};
@@ -32,53 +31,37 @@ pub(super) struct Admission {
     untrusted_proxy_warning: WarningThrottle,
 }
 
-/// What a visitor sends to a server function `F`, once it is clear that the function may act. Checks the visitor before it reads
-/// the body.
-pub(super) struct Admitted<F, T>(pub(super) Visitor, pub(super) T, pub(super) PhantomData<F>);
-
-/// Why a function may not act, and what the visitor has sent, which a form shows again.
-pub(super) struct Refused<T> {
-    pub(super) error: RequestError,
-    /// `None` if it has not arrived with its head: nobody waits for it.
-    pub(super) sent: Option<T>,
-}
+/// What a visitor sends to a server function `F`, and whether the function may act. Nobody waits for what a refused visitor
+/// sends, but a form shows it again if it has arrived with its head.
+pub(super) struct Admitted<F, T>(
+    pub(super) Result<Visitor, RequestError>,
+    pub(super) T,
+    pub(super) PhantomData<F>,
+);
 
 impl<F: Limited, T> FromRequest<AppState> for Admitted<F, T>
 where
     T: FromRequest<(), Rejection: Into<RequestError>>,
 {
-    type Rejection = Refused<T>;
+    type Rejection = RequestError;
 
-    async fn from_request(request: Request, state: &AppState) -> Result<Self, Refused<T>> {
+    async fn from_request(request: Request, state: &AppState) -> Result<Self, RequestError> {
         let (parts, body) = request.into_parts();
-        let visitor = match state.admission.admit(F::ACTION, &parts) {
-            Ok(visitor) => visitor,
-            Err(error) => {
-                let request = Request::from_parts(parts, body);
-                let sent = body::read(&state.shutdown, request).now_or_never();
-                let sent = sent.and_then(Result::ok);
-                return Err(Refused { error, sent });
-            }
-        };
+        let visitor = state.admission.admit(F::ACTION, &parts);
         let preconditions = Preconditions::of(&parts.headers);
         // No other resource with a POST has one.
         let has_etag = parts.uri.path() == "/";
         let etag = has_etag.then(|| state.pages.landing_etag(&parts.headers));
-        let body = body::read(&state.shutdown, Request::from_parts(parts, body)).await?;
+        let reading = body::read(&state.shutdown, Request::from_parts(parts, body));
+        if let Err(error) = visitor {
+            let Some(Ok(sent)) = reading.now_or_never() else {
+                return Err(error);
+            };
+            return Ok(Self(Err(error), sent, PhantomData));
+        }
+        let sent = reading.await?;
         preconditions.check(etag.flatten().as_ref())?;
-        Ok(Self(visitor, body, PhantomData))
-    }
-}
-
-impl<T> From<RequestError> for Refused<T> {
-    fn from(error: RequestError) -> Self {
-        Self { error, sent: None }
-    }
-}
-
-impl<T> IntoResponse for Refused<T> {
-    fn into_response(self) -> Response {
-        self.error.into_response()
+        Ok(Self(visitor, sent, PhantomData))
     }
 }
 

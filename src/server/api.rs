@@ -38,7 +38,7 @@ where
     let handler =
         async move |State(people): State<Arc<People>>,
                     Admitted(visitor, JsonBody(arguments), _): Admitted<F, JsonBody>| {
-            let mut response = run::<F>(people, Some(visitor), arguments).await?;
+            let mut response = run::<F>(people, Some(visitor?), arguments).await?;
             *response.status_mut() = success;
             Ok::<_, RequestError>(response)
         };

@@ -15,7 +15,7 @@ use serde::Deserialize;
 
 use super::{
     RequestError,
-    admission::{Admitted, Refused},
+    admission::Admitted,
     functions::{Confirm, Join, confirm, join, with_context},
     pages::{JOINED_PARAMETER, Pages},
     people::People,
@@ -45,24 +45,25 @@ pub(super) async fn sign_up(
     State(people): State<Arc<People>>,
     State(pages): State<Arc<Pages>>,
     headers: HeaderMap,
-    form: Result<Admitted<Join, Form<SignUpForm>>, Refused<Form<SignUpForm>>>,
+    form: Result<Admitted<Join, Form<SignUpForm>>, RequestError>,
 ) -> Response {
     let Admitted(visitor, Form(SignUpForm { email, topic }), _) = match form {
         Ok(form) => form,
-        Err(Refused { error, sent }) => {
-            let email = sent.map(|Form(sent)| sent.email).unwrap_or_default();
-            return sign_up_failed(&pages, &headers, SignUpBody { email }, &error);
-        }
+        Err(error) => return sign_up_failed(&pages, &headers, SignUpBody::default(), &error),
     };
     let fields = SignUpBody { email };
-    let signed_up = if topic.is_empty() {
-        let joined = with_context(people, Some(visitor), join(fields.clone()));
-        joined.await.map(drop)
-    } else {
-        // Only the log says that nothing was stored: a bot must not learn that it was recognised.
-        tracing::info!("ignored a sign-up by a bot: it filled in the hidden field `topic`");
-        let parsed = Email::parse(&fields.email).map(drop);
-        parsed.map_err(RequestError::InvalidEmail)
+    let signed_up = match visitor {
+        Ok(visitor) if topic.is_empty() => {
+            let joined = with_context(people, Some(visitor), join(fields.clone()));
+            joined.await.map(drop)
+        }
+        Ok(_) => {
+            // Only the log says that nothing was stored: a bot must not learn that it was recognised.
+            tracing::info!("ignored a sign-up by a bot: it filled in the hidden field `topic`");
+            let parsed = Email::parse(&fields.email).map(drop);
+            parsed.map_err(RequestError::InvalidEmail)
+        }
+        Err(error) => Err(error),
     };
     match signed_up {
         // The form for the code needs the address, which must not be in a URL. So there is no redirect, and a browser that
@@ -94,22 +95,21 @@ pub(super) async fn confirm_code(
     State(pages): State<Arc<Pages>>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-    form: Result<Admitted<Confirm, Form<ConfirmBody>>, Refused<Form<ConfirmBody>>>,
+    form: Result<Admitted<Confirm, Form<ConfirmBody>>, RequestError>,
 ) -> Response {
-    let (fields, confirmed) = match form {
-        Ok(Admitted(visitor, Form(fields), _)) => {
-            let confirming = confirm(fields.clone());
-            let confirming = with_context(Arc::clone(&people), Some(visitor), confirming);
-            (fields, confirming.await)
-        }
-        Err(Refused {
-            error,
-            sent: Some(Form(fields)),
-        }) => (fields, Err(error)),
+    let Admitted(visitor, Form(fields), _) = match form {
+        Ok(form) => form,
         // The address is unknown, so the form asks for it. Joining again leads to the code.
-        Err(Refused { error, sent: None }) => {
+        Err(error) => {
             return respond_with_form(&pages, &headers, empty_form(), &error, islands::CODE_FAILED);
         }
+    };
+    let confirmed = match visitor {
+        Ok(visitor) => {
+            let confirming = confirm(fields.clone());
+            with_context(Arc::clone(&people), Some(visitor), confirming).await
+        }
+        Err(error) => Err(error),
     };
     match confirmed {
         Ok(_) => {
