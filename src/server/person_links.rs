@@ -26,7 +26,7 @@ use super::{
 use crate::{
     mail::TokenPurpose,
     page::{LinkPage, Recipient},
-    waitlist::{Email, Erasure, StoreError, Waitlist},
+    waitlist::{Email, Erasure, StoreError},
 };
 
 /// The page that a link leads to. One that names a person has a recipient.
@@ -103,7 +103,10 @@ async fn act(people: &People, purpose: TokenPurpose, token: &str, request: &Head
     Preconditions::of(request).check(None)?;
     let confirmation = people.confirmation.as_ref();
     let Some(confirmation) = confirmation.filter(|_| purpose == TokenPurpose::Confirm) else {
-        leave(&*people.list, email).await?;
+        let is_listed = people.list.person(&email).await?.is_some();
+        if is_listed || !people.list.is_suppressed(&email).await? {
+            people.list.erase(&[email], Erasure::Suppress).await?;
+        }
         return Ok((LinkPage::Unsubscribed, None));
     };
     confirmation.confirm(email).await?;
@@ -130,15 +133,6 @@ fn wrong_link(purpose: TokenPurpose) -> LinkPage {
         TokenPurpose::Confirm => LinkPage::WrongConfirmLink,
         TokenPurpose::Unsubscribe => LinkPage::WrongUnsubscribeLink,
     }
-}
-
-/// Erases a person and suppresses the address, unless that was done before.
-async fn leave(list: &dyn Waitlist, email: Email) -> Result<(), StoreError> {
-    let is_listed = list.person(&email).await?.is_some();
-    if is_listed || !list.is_suppressed(&email).await? {
-        list.erase(&[email], Erasure::Suppress).await?;
-    }
-    Ok(())
 }
 
 /// Responds with a page, or after an error with the one that offers another try.

@@ -111,12 +111,14 @@ impl SmtpClient {
             encryption,
             greeting,
         };
-        Ok(SmtpConnection::new(
+        Ok(SmtpConnection {
             client,
             info,
-            self.timeouts,
-            hidden.secrets,
-        ))
+            timeouts: self.timeouts,
+            secrets: hidden.secrets,
+            is_usable: true,
+            needs_reset: false,
+        })
     }
 
     /// Connects to the first address that responds. Each has its own time limit and begins while the one before is still

@@ -7,7 +7,6 @@ use tokio_rustls::rustls::ProtocolVersion;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    outcome::{NotSent, SendOutcome},
     raw_client::RawClient,
     reply::{HiddenWords, MessagePart},
     timeouts::SmtpTimeouts,
@@ -32,34 +31,44 @@ pub struct ConnectionInfo {
 
 /// A connection to a mail server, for one message after another.
 pub struct SmtpConnection {
-    client: RawClient,
+    pub(super) client: RawClient,
     /// What connecting has found.
     pub info: ConnectionInfo,
-    timeouts: SmtpTimeouts,
+    pub(super) timeouts: SmtpTimeouts,
     /// The secrets of the login.
-    secrets: Vec<String>,
-    is_usable: bool,
+    pub(super) secrets: Vec<String>,
+    pub(super) is_usable: bool,
     /// Whether the server has rejected the last message, and waits for RSET before the next one.
-    needs_reset: bool,
+    pub(super) needs_reset: bool,
+}
+
+/// The outcome of sending a message.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum SendOutcome {
+    /// The server has accepted the message.
+    Accepted(ServerReply),
+    /// The server rejects a part of the message, for now (4xx) or for good (5xx).
+    Rejected(MessagePart, ServerReply),
+    /// The server has certainly not accepted the message.
+    NotSent(NotSent),
+    /// The connection broke, or the time limit ended, after the whole message was written. The server may have
+    /// accepted it.
+    Unknown,
+}
+
+/// Why a message was not sent.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum NotSent {
+    /// The connection broke before the message itself was written, or the server was too slow or replied with something else than
+    /// SMTP.
+    BeforeContent,
+    /// The connection broke or was too slow while the message itself was written.
+    InContent,
+    /// The program ends, and the server was slow.
+    Stopped,
 }
 
 impl SmtpConnection {
-    pub(super) fn new(
-        client: RawClient,
-        info: ConnectionInfo,
-        timeouts: SmtpTimeouts,
-        secrets: Vec<String>,
-    ) -> Self {
-        Self {
-            client,
-            info,
-            timeouts,
-            secrets,
-            is_usable: true,
-            needs_reset: false,
-        }
-    }
-
     /// Returns whether the connection can be used for another message.
     pub fn is_usable(&self) -> bool {
         self.is_usable
