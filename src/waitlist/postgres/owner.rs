@@ -107,8 +107,12 @@ pub(super) async fn correct(
         let listed = writer.find_listed(&[&old_key, &new_key]).await?;
         let id = |key: &Vec<u8>| listed.get(key).map(|found| found.id);
         let new_id = id(&new_key).filter(|_| new_key != old_key);
+        let is_corrected = |named| {
+            let found = listed.get(&new_key).filter(|found| found.id == named);
+            found.is_some_and(|found| found.entry.email.as_typed() == new.as_typed())
+        };
         match first {
-            Some((named, _)) if new_id == Some(named) => return Ok(CorrectOutcome::Corrected),
+            Some((named, _)) if is_corrected(named) => return Ok(CorrectOutcome::Corrected),
             // What other clients have changed since must stay.
             Some((_, epoch)) if epoch != writer.epoch => return Err(Failure::changed_meanwhile()),
             _ => {}
@@ -145,8 +149,18 @@ pub(super) async fn add_facts(
 ) -> Result<Vec<bool>, StoreError> {
     let keys: Vec<_> = facts.iter().map(|(email, _)| email.key()).collect();
     let keys: Vec<_> = keys.iter().map(String::as_bytes).collect();
+    // The sign-ups that the first attempt found. A later one with the same address is perhaps another person's.
+    let mut first = None;
     change!(pool, |writer| {
-        let listed = writer.find_listed(&keys).await?;
+        let mut listed = writer.find_listed(&keys).await?;
+        let ids = || {
+            listed
+                .values()
+                .map(|found| found.id)
+                .collect::<HashSet<_>>()
+        };
+        let first = first.get_or_insert_with(ids);
+        listed.retain(|_, found| first.contains(&found.id));
         // The people as they are, and as they are with the facts. The order prevents deadlocks between instances.
         let (mut people, mut lifted) = (BTreeMap::new(), HashMap::new());
         for (key, (_, fact)) in keys.iter().zip(facts) {

@@ -29,7 +29,7 @@
 //! | statements | late | repeated |
 //! |---|---|---|
 //! | `JOIN` | the epoch | the id of each sign-up |
-//! | `ADD_FACTS` | the epoch, and what was known about each person | what was known about each person |
+//! | `ADD_FACTS` | the epoch, and what was known about each person | the ids that the first attempt found |
 //! | `ERASE` | the epoch | the ids of the sign-ups |
 //! | `CORRECT` | the epoch | the id of the sign-up, and the epoch of the first attempt |
 //! | `SUPPRESS`, `LIFT`, `RECOUNT` | the epoch | they do the same again |
@@ -179,12 +179,13 @@ pub(super) const FIND_LISTED: &str = "
     FROM waitlist_entries WHERE key = ANY($1::bytea[])";
 
 /// Begins a transaction that waits for all others that change the list, and makes them wait. Then a statement sees
-/// everything that they have changed. A single statement would wait, and see the list as it was before. If the instance
-/// is lost, the transaction ends soon.
+/// everything that they have changed. A single statement would wait, and see the list as it was before. It locks twice: while
+/// the first one waits, missing rows may be created. If the instance is lost, the transaction ends soon.
 pub(super) fn lock_list() -> String {
     format!(
         "BEGIN ISOLATION LEVEL READ COMMITTED;
          SET LOCAL idle_in_transaction_session_timeout = {};
+         {LOCK_SLOTS};
          {LOCK_SLOTS}",
         IDLE_CHANGE_TIMEOUT.as_millis()
     )

@@ -1,6 +1,7 @@
 //! Changes that another client's change comes between: before they are repeated, or before they are committed.
 
 use std::{
+    slice,
     sync::Arc,
     time::{Duration, SystemTime},
 };
@@ -54,7 +55,7 @@ async fn late_confirmation_without_effect_lifts_no_suppression() {
     let proxy = ProxiedDatabase::create("late").await;
     let (gone, other) = (proxy.open(), proxy.database.open());
     let late = email("late@example.com");
-    assert_eq!(other.suppress(&[late.clone()]).await, Ok(vec![true]));
+    assert_eq!(other.suppress(slice::from_ref(&late)).await, Ok(vec![true]));
     let joined = other.join(unconfirmed("late@example.com")).await;
     assert_eq!(joined, Ok(JoinOutcome::New));
     // The first matching statement looks the person up.
@@ -92,7 +93,9 @@ async fn repeated_correction_does_not_undo_a_later_one() {
 async fn repeated_correction_changes_no_other_sign_up() {
     let (proxy, other, correcting) = correct_without_response().await;
     let right = email("right@example.com");
-    let erased = other.erase(&[right.clone()], Erasure::Suppress).await;
+    let erased = other
+        .erase(slice::from_ref(&right), Erasure::Suppress)
+        .await;
     assert_eq!(erased, Ok(vec![true]));
     assert_eq!(join(&other, "late@example.com").await, JoinOutcome::New);
     let corrected = correcting.await.expect("no panic");
@@ -101,13 +104,55 @@ async fn repeated_correction_changes_no_other_sign_up() {
     assert_eq!(proxy.faults(), 1);
 }
 
+/// The response to a correction of the spelling is lost. The repetition finds that it took effect.
+#[tokio::test(flavor = "multi_thread")]
+async fn repeated_correction_of_the_spelling_succeeds() {
+    let proxy = ProxiedDatabase::create("late").await;
+    let list = proxy.open();
+    join(&list, "late@example.com").await;
+    proxy.fail_second(Fault::NoResponse);
+    let (old, new) = (email("late@example.com"), email("Late@example.com"));
+    let corrected = list.correct(&old, &new).await;
+    assert_eq!(corrected, Ok(CorrectOutcome::Corrected));
+    assert_eq!(proxy.faults(), 1);
+    assert_eq!(addresses(&list), ["Late@example.com"]);
+}
+
+/// The response to a confirmation is lost. Before it is repeated, the person leaves, and somebody types the address again.
+#[tokio::test(flavor = "multi_thread")]
+async fn repeated_confirmation_confirms_no_other_sign_up() {
+    let proxy = ProxiedDatabase::create("late").await;
+    let (list, other) = (proxy.open(), proxy.database.open());
+    let late = email("late@example.com");
+    let joined = other.join(unconfirmed("late@example.com")).await;
+    assert_eq!(joined, Ok(JoinOutcome::New));
+    proxy.fail_second(Fault::NoResponse);
+    let confirmed = Fact::ConfirmedAt(SystemTime::now());
+    let facts = vec![(late.clone(), confirmed)];
+    let confirming = tokio::spawn(async move { list.add_facts(facts).await });
+    timeout(TEST_TIMEOUT, until_fault(&proxy))
+        .await
+        .expect("no timeout");
+    let person = async || other.person(&late).await.expect("no error");
+    while person().await.is_some_and(|it| it.awaits_confirmation()) {
+        sleep(Duration::from_millis(10)).await;
+    }
+    let erased = other.erase(slice::from_ref(&late), Erasure::Suppress).await;
+    assert_eq!(erased, Ok(vec![true]));
+    let joined = other.join(unconfirmed("late@example.com")).await;
+    assert_eq!(joined, Ok(JoinOutcome::New));
+    assert_eq!(confirming.await.expect("no panic"), Ok(vec![false]));
+    assert!(person().await.expect("listed").awaits_confirmation());
+    assert_eq!(other.is_suppressed(&late).await, Ok(true));
+}
+
 /// A visitor types a suppressed address while it is imported. The visitor must confirm it.
 #[tokio::test(flavor = "multi_thread")]
 async fn visitor_of_an_imported_address_is_asked_to_confirm_it() {
     let database = SharedDatabase::create();
     let list = Arc::new(database.open());
     let late = email("late@example.com");
-    assert_eq!(list.suppress(&[late.clone()]).await, Ok(vec![true]));
+    assert_eq!(list.suppress(slice::from_ref(&late)).await, Ok(vec![true]));
     // While the first one waits for a lock, the others join the next batch.
     let locked = database
         .start_sleeping("BEGIN; LOCK TABLE waitlist_entries IN SHARE MODE; SELECT pg_sleep(60)");
@@ -117,9 +162,9 @@ async fn visitor_of_an_imported_address_is_asked_to_confirm_it() {
     });
     database.wait_for_lock();
     let mut importing = list.join_all(vec![entry("late@example.com", 1)]);
-    assert!((&mut importing).now_or_never().is_none(), "it waits");
+    assert!(importing.as_mut().now_or_never().is_none(), "it waits");
     let mut joining = list.join(unconfirmed("late@example.com"));
-    assert!((&mut joining).now_or_never().is_none(), "it waits");
+    assert!(joining.as_mut().now_or_never().is_none(), "it waits");
     database.end_sleeping();
     locked.await.expect("no panic");
     first.await.expect("no panic");
