@@ -111,6 +111,8 @@ pub struct Page {
     pub confirms: bool,
     /// What the form shows, if it was sent without JavaScript.
     pub form: Option<FormState>,
+    /// Where the browser posts the form without JavaScript.
+    pub form_action: &'static str,
     /// Whether `cargo leptos watch` runs the server. Then the page contains its reload script.
     pub is_watching: bool,
 }

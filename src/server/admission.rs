@@ -1,15 +1,11 @@
 //! Who may attempt something: the cross-site check, the rate limit, and where a visitor comes from.
 
-use std::{
-    marker::PhantomData,
-    net::{IpAddr, SocketAddr},
-};
+use std::net::{IpAddr, SocketAddr};
 
 use axum::{
     extract::{ConnectInfo, FromRequest, Request},
     http::{header, request::Parts},
 };
-use futures_util::FutureExt;
 use url::{Url, form_urlencoded};
 
 use super::{
@@ -31,37 +27,28 @@ pub(super) struct Admission {
     untrusted_proxy_warning: WarningThrottle,
 }
 
-/// What a visitor sends to a server function `F`, and whether the function may act. Nobody waits for what a refused visitor
-/// sends, but a form shows it again if it has arrived with its head.
-pub(super) struct Admitted<F, T>(
-    pub(super) Result<Visitor, RequestError>,
-    pub(super) T,
-    pub(super) PhantomData<F>,
-);
+/// What a visitor sends, once it is clear that they may attempt that. The visitor is checked before the body is read.
+pub(super) struct Admitted<T> {
+    pub(super) visitor: Visitor,
+    pub(super) sent: T,
+}
 
-impl<F: Limited, T> FromRequest<AppState> for Admitted<F, T>
+impl<T> FromRequest<AppState> for Admitted<T>
 where
-    T: FromRequest<(), Rejection: Into<RequestError>>,
+    T: Limited + FromRequest<(), Rejection: Into<RequestError>>,
 {
     type Rejection = RequestError;
 
     async fn from_request(request: Request, state: &AppState) -> Result<Self, RequestError> {
         let (parts, body) = request.into_parts();
-        let visitor = state.admission.admit(F::ACTION, &parts);
+        let visitor = state.admission.admit(T::ACTION, &parts)?;
         let preconditions = Preconditions::of(&parts.headers);
         // No other resource with a POST has one.
         let has_etag = parts.uri.path() == "/";
         let etag = has_etag.then(|| state.pages.landing_etag(&parts.headers));
-        let reading = body::read(&state.shutdown, Request::from_parts(parts, body));
-        if let Err(error) = visitor {
-            let Some(Ok(sent)) = reading.now_or_never() else {
-                return Err(error);
-            };
-            return Ok(Self(Err(error), sent, PhantomData));
-        }
-        let sent = reading.await?;
+        let sent = body::read(&state.shutdown, Request::from_parts(parts, body)).await?;
         preconditions.check(etag.flatten().as_ref())?;
-        Ok(Self(visitor, sent, PhantomData))
+        Ok(Self { visitor, sent })
     }
 }
 

@@ -1,9 +1,11 @@
 //! Reads what a request sends.
 
 use axum::{
-    body::Bytes,
-    extract::{FromRequest, Request, rejection::FormRejection},
-    http::{StatusCode, header},
+    extract::{
+        FromRequest, Request,
+        rejection::{FormRejection, JsonRejection},
+    },
+    http::StatusCode,
 };
 use hyper::body::Body as _;
 use tokio::time::sleep;
@@ -45,23 +47,9 @@ pub(super) async fn read_deadline(shutdown: &CancellationToken) {
     sleep(SHUTDOWN_READ_TIMEOUT).await;
 }
 
-/// A body that its client calls JSON. A server function parses it.
-pub(super) struct JsonBody(pub(super) Bytes);
-
-impl<S: Send + Sync> FromRequest<S> for JsonBody {
-    type Rejection = RequestError;
-
-    async fn from_request(request: Request, state: &S) -> Result<Self, RequestError> {
-        let content_type = request.headers().get(header::CONTENT_TYPE);
-        let content_type = content_type.map_or(&b""[..], |it| it.as_bytes());
-        let mut parts = content_type.split(|byte| *byte == b';');
-        let media_type = parts.next().unwrap_or_default().trim_ascii();
-        if !media_type.eq_ignore_ascii_case(b"application/json") {
-            return Err(RequestError::NotJson);
-        }
-        let read = Bytes::from_request(request, state).await;
-        read.map(Self)
-            .map_err(|it| from_rejection(it.status(), it.body_text()))
+impl From<JsonRejection> for RequestError {
+    fn from(rejection: JsonRejection) -> Self {
+        from_rejection(rejection.status(), rejection.body_text())
     }
 }
 

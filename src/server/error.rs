@@ -130,8 +130,8 @@ impl RequestError {
         self.complete(page.respond(self.status(), request))
     }
 
-    /// Logs the details that only the owner may see, and says when the client can try again. Every response to an error passes
-    /// here.
+    /// Logs the details that only the owner may see, and says when the client can try again. Every response to a
+    /// `RequestError` passes here.
     fn complete(&self, mut response: Response) -> Response {
         match self {
             Self::Unavailable(detail) => tracing::error!("the store failed: {detail}"),
@@ -191,12 +191,6 @@ impl FromServerFnError for RequestError {
     type Encoder = JsonEncoding;
 
     fn from_server_fn_error(error: ServerFnErrorErr) -> Self {
-        match error {
-            // Of the arguments: only a client reads results.
-            ServerFnErrorErr::Args(reason) | ServerFnErrorErr::Deserialization(reason) => {
-                Self::MalformedBody(reason)
-            }
-            error => Self::Internal(error.to_string()),
-        }
+        Self::Internal(error.to_string())
     }
 }

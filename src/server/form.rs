@@ -1,6 +1,6 @@
 //! The forms without JavaScript: browsers post a sign-up to `/`, and the code that confirms an address to `/confirm`.
 //!
-//! They call the same server functions as the API. A failure is the landing page with the reason in its form, and with the status
+//! They call the same methods of [`People`] as the server functions. A failure is the landing page with the reason in its form, and with the status
 //! that the API has.
 
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use serde::Deserialize;
 use super::{
     RequestError,
     admission::Admitted,
-    functions::{Confirm, Join, confirm, join, with_context},
     pages::{JOINED_PARAMETER, Pages},
     people::People,
     person_links::recipient,
+    rate_limit::{Limited, LimitedAction},
 };
 use crate::{
     copy::{self, islands},
@@ -40,44 +40,53 @@ pub(super) struct SignUpForm {
     topic: String,
 }
 
+impl Limited for Form<SignUpForm> {
+    const ACTION: LimitedAction = LimitedAction::SignUp;
+}
+
+impl Limited for Form<ConfirmBody> {
+    const ACTION: LimitedAction = LimitedAction::Code;
+}
+
+/// Where a form posts: to the URL of its page. An anchor alone keeps the query, which may say where the visitor comes from, or
+/// that an address was listed.
+const SAME_URL: &str = "#waitlist";
+/// Where the form for an address posts on any other page.
+pub(super) const SIGN_UP_URL: &str = "/#waitlist";
+
 /// `POST /`. After a success, redirects to a page that reports it.
 pub(super) async fn sign_up(
     State(people): State<Arc<People>>,
     State(pages): State<Arc<Pages>>,
     headers: HeaderMap,
-    form: Result<Admitted<Join, Form<SignUpForm>>, RequestError>,
+    form: Result<Admitted<Form<SignUpForm>>, RequestError>,
 ) -> Response {
-    let Admitted(visitor, Form(SignUpForm { email, topic }), _) = match form {
-        Ok(form) => form,
+    let (visitor, Form(SignUpForm { email, topic })) = match form {
+        Ok(Admitted { visitor, sent }) => (visitor, sent),
         Err(error) => return sign_up_failed(&pages, &headers, SignUpBody::default(), &error),
     };
     let fields = SignUpBody { email };
-    let signed_up = match visitor {
-        Ok(visitor) if topic.is_empty() => {
-            let joined = with_context(people, Some(visitor), join(fields.clone()));
-            joined.await.map(drop)
-        }
-        Ok(_) => {
-            // Only the log says that nothing was stored: a bot must not learn that it was recognised.
-            tracing::info!("ignored a sign-up by a bot: it filled in the hidden field `topic`");
-            let parsed = Email::parse(&fields.email).map(drop);
-            parsed.map_err(RequestError::InvalidEmail)
-        }
-        Err(error) => Err(error),
+    let signed_up = if topic.is_empty() {
+        people.sign_up(&fields, visitor).await
+    } else {
+        // Only the log says that nothing was stored: a bot must not learn that it was recognised.
+        tracing::info!("ignored a sign-up by a bot: it filled in the hidden field `topic`");
+        Email::parse(&fields.email).map_err(RequestError::InvalidEmail)
     };
     match signed_up {
         // The form for the code needs the address, which must not be in a URL. So there is no redirect, and a browser that
         // reloads the page sends the sign-up again. Then it gets the same page.
-        Ok(()) | Err(RequestError::AlreadyListed { was_asked: true }) if pages.confirms => {
-            let page = pages.with_form(code_form(&fields.email));
+        Ok(_) | Err(RequestError::AlreadyListed { was_asked: true }) if pages.confirms => {
+            let page = pages.with_form(code_form(&fields.email), "/confirm#waitlist");
             page.respond(StatusCode::OK, &headers)
         }
         // Reloading that page does not send the form again.
-        Ok(()) => Redirect::to(&format!("/?{JOINED_PARAMETER}#waitlist")).into_response(),
+        Ok(_) => Redirect::to(&format!("/?{JOINED_PARAMETER}#waitlist")).into_response(),
         // Joining again sends another code.
         Err(error @ RequestError::AlreadyListed { .. }) if pages.confirms => {
-            let form = listed_code_form(&fields.email);
-            respond_with_form(&pages, &headers, form, &error, islands::FAILED)
+            let form = form_after(&error, listed_code_form(&fields.email), islands::FAILED);
+            let page = pages.with_form(form, "/confirm?listed#waitlist");
+            error.respond_with_page(&page, &headers)
         }
         Err(error) => sign_up_failed(&pages, &headers, fields, &error),
     }
@@ -95,46 +104,35 @@ pub(super) async fn confirm_code(
     State(pages): State<Arc<Pages>>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-    form: Result<Admitted<Confirm, Form<ConfirmBody>>, RequestError>,
+    form: Result<Admitted<Form<ConfirmBody>>, RequestError>,
 ) -> Response {
-    let Admitted(visitor, Form(fields), _) = match form {
-        Ok(form) => form,
+    let (form, action, error) = match form {
         // The address is unknown, so the form asks for it. Joining again leads to the code.
-        Err(error) => {
-            return respond_with_form(&pages, &headers, empty_form(), &error, islands::CODE_FAILED);
-        }
-    };
-    let confirmed = match visitor {
-        Ok(visitor) => {
-            let confirming = confirm(fields.clone());
-            with_context(Arc::clone(&people), Some(visitor), confirming).await
-        }
-        Err(error) => Err(error),
-    };
-    match confirmed {
-        Ok(_) => {
-            // The page also says that the address is confirmed if the list cannot be asked for the rest.
-            let recipient = match Email::parse(&fields.email) {
-                Ok(email) => recipient(&people, TokenPurpose::Confirm, &email).await.ok(),
-                Err(_) => None,
+        Err(error) => (empty_form(), SIGN_UP_URL, error),
+        Ok(Admitted {
+            sent: Form(fields), ..
+        }) => {
+            let error = match people.confirm_by_code(&fields.email, &fields.code).await {
+                Ok(email) => {
+                    // Without the rest, the page still says that the address is confirmed.
+                    let recipient = recipient(&people, TokenPurpose::Confirm, &email).await;
+                    let page = pages.link_page(LinkPage::Confirmed, recipient.ok());
+                    return page.respond(StatusCode::OK, &headers);
+                }
+                Err(error) => error,
             };
-            let page = pages.link_page(LinkPage::Confirmed, recipient);
-            page.respond(StatusCode::OK, &headers)
-        }
-        Err(error) => {
             // The text above the field stays: the address of somebody who was listed may be confirmed already.
             let form = match query.as_deref() {
                 Some("listed") => listed_code_form(&fields.email),
                 _ => code_form(&fields.email),
             };
-            let form = FormState {
-                // It stays in the field for correction.
-                code: fields.code,
-                ..form
-            };
-            respond_with_form(&pages, &headers, form, &error, islands::CODE_FAILED)
+            // It stays in the field for correction.
+            let code = fields.code;
+            (FormState { code, ..form }, SAME_URL, error)
         }
-    }
+    };
+    let form = form_after(&error, form, islands::CODE_FAILED);
+    error.respond_with_page(&pages.with_form(form, action), &headers)
 }
 
 /// Returns the form for the code of somebody who may be confirmed already.
@@ -156,41 +154,29 @@ pub(super) fn sign_up_failed(
         sign_up,
         ..empty_form()
     };
-    respond_with_form(pages, request, form, error, islands::FAILED)
+    let form = form_after(error, form, islands::FAILED);
+    error.respond_with_page(&pages.with_form(form, SAME_URL), request)
 }
 
-/// Responds to an error with the landing page, whose form shows it. `other` is the text for errors that are not about what was
-/// typed.
-fn respond_with_form(
-    pages: &Pages,
-    request: &HeaderMap,
-    form: FormState,
-    error: &RequestError,
-    other: &'static str,
-) -> Response {
-    let (outcome, message) = error.form_result(&form.code, other);
-    let page = pages.with_form(FormState {
+/// Returns a form that shows an error (spec §8). `other` is the text for errors that are not about what was typed.
+fn form_after(error: &RequestError, form: FormState, other: &'static str) -> FormState {
+    let (outcome, message) = match error {
+        RequestError::AlreadyListed { .. } => (FormOutcome::Failed, islands::ALREADY_LISTED),
+        RequestError::InvalidEmail(InvalidEmail::Empty) => {
+            (FormOutcome::Invalid, islands::EMPTY_EMAIL)
+        }
+        RequestError::InvalidEmail(_) => (FormOutcome::Invalid, islands::INVALID_EMAIL),
+        RequestError::MalformedCode if form.code.trim().is_empty() => {
+            (FormOutcome::Invalid, islands::EMPTY_CODE)
+        }
+        RequestError::MalformedCode => (FormOutcome::Invalid, islands::MALFORMED_CODE),
+        RequestError::WrongCode => (FormOutcome::Invalid, islands::WRONG_CODE),
+        RequestError::CodeLocked => (FormOutcome::Invalid, islands::LOCKED_CODE),
+        _ => (FormOutcome::Failed, other),
+    };
+    FormState {
         outcome,
         message: message.into(),
         ..form
-    });
-    error.respond_with_page(&page, request)
-}
-
-impl RequestError {
-    /// Returns what the form shows after an error (spec §8). `code` is what was typed as one, and `other` the text for errors that
-    /// are not about what was typed.
-    fn form_result(&self, code: &str, other: &'static str) -> (FormOutcome, &'static str) {
-        let message = match self {
-            Self::AlreadyListed { .. } => return (FormOutcome::Failed, islands::ALREADY_LISTED),
-            Self::InvalidEmail(InvalidEmail::Empty) => islands::EMPTY_EMAIL,
-            Self::InvalidEmail(_) => islands::INVALID_EMAIL,
-            Self::MalformedCode if code.trim().is_empty() => islands::EMPTY_CODE,
-            Self::MalformedCode => islands::MALFORMED_CODE,
-            Self::WrongCode => islands::WRONG_CODE,
-            Self::CodeLocked => islands::LOCKED_CODE,
-            _ => return (FormOutcome::Failed, other),
-        };
-        (FormOutcome::Invalid, message)
     }
 }

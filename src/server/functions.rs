@@ -1,14 +1,16 @@
 //! The server functions of `/api/waitlist` (spec §7). They expect the [`People`] of the list as context, and those that change
 //! something a [`Visitor`].
 //!
-//! [`super::api`] runs them for a client of the API, and [`super::form`] calls them for a browser without JavaScript.
+//! [`super::api`] runs them for a client of the API. For a browser without JavaScript, [`super::form`] calls the same methods
+//! of [`People`].
 
 use std::sync::Arc;
 
+use axum::Json;
 use leptos::{
     prelude::*,
     reactive::computed::ScopedFuture,
-    server_fn::codec::{GetUrl, Json},
+    server_fn::codec::{self, GetUrl},
 };
 
 use super::{
@@ -19,7 +21,7 @@ use super::{
 use crate::wire::{ConfirmBody, ConfirmedBody, CountBody, SignUpBody};
 
 /// `GET /api/waitlist/count`: returns the number of people on the list.
-#[server(prefix = "/api", endpoint = "waitlist/count", input = GetUrl, output = Json)]
+#[server(prefix = "/api", endpoint = "waitlist/count", input = GetUrl, output = codec::Json)]
 pub(crate) async fn count() -> Result<CountBody, RequestError> {
     let people = expect_context::<Arc<People>>();
     Ok(CountBody {
@@ -31,7 +33,7 @@ pub(crate) async fn count() -> Result<CountBody, RequestError> {
 ///
 /// # Errors
 /// The errors of [`People::sign_up`].
-#[server(prefix = "/api", endpoint = "waitlist", input = Json, output = Json)]
+#[server(prefix = "/api", endpoint = "waitlist", input = codec::Json, output = codec::Json)]
 pub(crate) async fn join(
     /// What the form sends.
     #[server(flatten)]
@@ -46,7 +48,7 @@ pub(crate) async fn join(
 ///
 /// # Errors
 /// The errors of [`People::confirm_by_code`].
-#[server(prefix = "/api", endpoint = "waitlist/confirm", input = Json, output = Json)]
+#[server(prefix = "/api", endpoint = "waitlist/confirm", input = codec::Json, output = codec::Json)]
 pub(crate) async fn confirm(
     /// What the form sends.
     #[server(flatten)]
@@ -57,11 +59,11 @@ pub(crate) async fn confirm(
     Ok(ConfirmedBody { confirmed: true })
 }
 
-impl Limited for Join {
+impl Limited for Json<Join> {
     const ACTION: LimitedAction = LimitedAction::SignUp;
 }
 
-impl Limited for Confirm {
+impl Limited for Json<Confirm> {
     const ACTION: LimitedAction = LimitedAction::Code;
 }
 

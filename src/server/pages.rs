@@ -15,6 +15,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use super::{
     RequestError,
+    form::SIGN_UP_URL,
     limits::{PAGE_MIN_INTERVAL, PAGE_QUIET_PERIOD},
     resource::{Compression, NO_STORE, REVALIDATE, Resource},
     site_files::{SiteFiles, WATCHED_BUILD},
@@ -55,8 +56,8 @@ struct Landing {
 /// What a page is rendered from when it is requested.
 #[derive(Clone, Eq, Hash, PartialEq)]
 enum KeptPage {
-    /// The landing page with a count, and with the result of a form that was sent without JavaScript.
-    Form(u64, FormState),
+    /// The landing page with a count, with the result of a form that was sent without JavaScript, and where it posts.
+    Form(u64, FormState, &'static str),
     /// The page of a link. One that names a person has a recipient.
     Link(LinkPage, Option<Recipient>),
 }
@@ -107,9 +108,9 @@ impl Pages {
     }
 
     /// Returns the landing page with the result of a form that was sent without JavaScript. Its count includes a visitor who has
-    /// just joined.
-    pub(super) fn with_form(&self, form: FormState) -> Resource {
-        self.page(KeptPage::Form(self.list.count(), form))
+    /// just joined. `action` is where the form posts.
+    pub(super) fn with_form(&self, form: FormState, action: &'static str) -> Resource {
+        self.page(KeptPage::Form(self.list.count(), form, action))
     }
 
     /// Returns the page of a link. A page that names a person has a recipient.
@@ -127,8 +128,9 @@ impl Pages {
             return rendered.clone();
         }
         let html = match page.clone() {
-            KeptPage::Form(count, form) => document::landing_page(Page {
+            KeptPage::Form(count, form, form_action) => document::landing_page(Page {
                 form: Some(form),
+                form_action,
                 ..self.files.page(count, self.confirms)
             }),
             KeptPage::Link(link, recipient) => document::link_page(self.current(), link, recipient),
@@ -188,11 +190,15 @@ pub(super) async fn landing(State(pages): State<Arc<Pages>>, request: Request) -
     }
     let mut parameters = request.uri().query().unwrap_or_default().split('&');
     let page = match parameters.any(|it| it == JOINED_PARAMETER) {
-        true => &pages.with_form(FormState {
-            outcome: FormOutcome::Joined,
-            message: islands::JOINED.into(),
-            ..empty_form()
-        }),
+        true => {
+            let form = FormState {
+                outcome: FormOutcome::Joined,
+                message: islands::JOINED.into(),
+                ..empty_form()
+            };
+            // Without the query, which would still say so after an error.
+            &pages.with_form(form, SIGN_UP_URL)
+        }
         false => &pages.landing().page,
     };
     let mut response = page.respond(StatusCode::OK, request.headers());

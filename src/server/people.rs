@@ -86,7 +86,7 @@ impl People {
         }
     }
 
-    /// Confirms an address by the code that was sent to it. A code can be guessed, so each counts towards the five tries for
+    /// Confirms an address by the code that was sent to it, and returns it as parsed. A code can be guessed, so each counts towards the five tries for
     /// an address, and towards the limit of the client.
     ///
     /// # Errors
@@ -96,7 +96,7 @@ impl People {
         &self,
         email: &str,
         code: &str,
-    ) -> Result<(), RequestError> {
+    ) -> Result<Email, RequestError> {
         let confirmation = self.confirmation.as_ref();
         let confirmation = confirmation.ok_or(RequestError::NotFound)?;
         let email = Email::parse(email).map_err(RequestError::InvalidEmail)?;
@@ -105,7 +105,8 @@ impl People {
         if code.len() != CODE_LEN {
             return Err(RequestError::MalformedCode);
         }
-        within_deadline(confirmation.confirm_by_code(&email, &code)).await
+        within_deadline(confirmation.confirm_by_code(&email, &code)).await?;
+        Ok(email)
     }
 }
 

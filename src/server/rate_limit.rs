@@ -29,8 +29,8 @@ pub(super) enum LimitedAction {
     Code,
 }
 
-/// A server function that a client may call only so often.
-pub(super) trait Limited: 'static {
+/// What a client may send only so often.
+pub(super) trait Limited {
     /// What it counts as.
     const ACTION: LimitedAction;
 }

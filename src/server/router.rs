@@ -36,7 +36,7 @@ pub fn router(state: AppState) -> Router {
         .route(health::HEALTHZ_PATH, get(health::healthz))
         .route(health::READYZ_PATH, get(health::readyz))
         .route(Join::PATH, api::post::<Join>(StatusCode::CREATED))
-        .route(Count::PATH, get(api::count))
+        .route(Count::PATH, get(api::get_count))
         .route("/api", any(RequestError::NotFound))
         .route("/api/", any(RequestError::NotFound))
         .route("/api/{*path}", any(RequestError::NotFound))

@@ -46,6 +46,7 @@ impl SiteFiles {
             count,
             confirms,
             form: None,
+            form_action: "#waitlist",
             is_watching: WATCHED_BUILD.is_some(),
         }
     }

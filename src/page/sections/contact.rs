@@ -9,7 +9,7 @@ use crate::{
         island::{ReactIsland, StartCondition},
         page_text, use_page,
     },
-    wire::{ContactLinksProps, FormOutcome, FormState, FormStep, WaitlistFormProps},
+    wire::{ContactLinksProps, FormState, WaitlistFormProps},
 };
 
 /// The waitlist. Without JavaScript, the browser posts the form, and the page shows the result below the field.
@@ -24,7 +24,7 @@ pub fn Contact() -> impl IntoView {
     };
     let form = WaitlistFormProps {
         product: site.product.clone(),
-        action: action(&state).into(),
+        action: page.form_action.into(),
         count_line,
         count_from: site.count_from,
         confirms: page.confirms,
@@ -55,18 +55,5 @@ pub fn Contact() -> impl IntoView {
             </div>
             <ReactIsland name="contact-links" start=StartCondition::AfterForm props=links/>
         </section>
-    }
-}
-
-/// Returns where the browser posts the form. An anchor alone keeps the query of the page's URL, which may say where the
-/// visitor comes from. The query of a success must go: it would still say so after an error.
-fn action(form: &FormState) -> &'static str {
-    match (form.step, form.outcome) {
-        // The address was listed. `src/server/form.rs` reads the query, and a wrong code keeps it.
-        (FormStep::Code, FormOutcome::Failed) => "/confirm?listed#waitlist",
-        (FormStep::Code, FormOutcome::Invalid) => "#waitlist",
-        (FormStep::Code, _) => "/confirm#waitlist",
-        (FormStep::Email, FormOutcome::Joined) => "/#waitlist",
-        (FormStep::Email, _) => "#waitlist",
     }
 }

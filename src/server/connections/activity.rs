@@ -108,7 +108,8 @@ impl State {
         self.has_request = true;
         self.has_body = !request.body().is_end_stream();
         self.is_http2 = request.version() == Version::HTTP_2;
-        self.is_form = request.method() == Method::POST && request.uri().path() == "/";
+        self.is_form =
+            request.method() == Method::POST && matches!(request.uri().path(), "/" | "/confirm");
     }
 
     pub(super) fn finish_read(&mut self, is_blocked: bool, has_bytes: bool) {

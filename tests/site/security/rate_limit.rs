@@ -231,7 +231,7 @@ async fn rejected_code_without_javascript_can_be_tried_again() {
             page.contains("Failed to confirm. Please try again."),
             "{page}"
         );
-        // The page of the limit was rendered in advance.
+        // Beyond the limit, nothing is read.
         let keeps_the_address = page.contains(r#"value="ann@example.com""#);
         assert_eq!(keeps_the_address, status == 503, "{page}");
     }
