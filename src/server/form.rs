@@ -16,7 +16,7 @@ use serde::Deserialize;
 use super::{
     RequestError,
     admission::Admitted,
-    pages::{JOINED_PARAMETER, Pages},
+    pages::{JOINED_PARAMETER, Pages, SAME_URL, SIGN_UP_URL},
     people::People,
     person_links::recipient,
     rate_limit::{Limited, LimitedAction},
@@ -48,12 +48,6 @@ impl Limited for Form<ConfirmBody> {
     const ACTION: LimitedAction = LimitedAction::Code;
 }
 
-/// Where a form posts: to the URL of its page. An anchor alone keeps the query, which may say where the visitor comes from, or
-/// that an address was listed.
-const SAME_URL: &str = "#waitlist";
-/// Where the form for an address posts on any other page.
-pub(super) const SIGN_UP_URL: &str = "/#waitlist";
-
 /// `POST /`. After a success, redirects to a page that reports it.
 pub(super) async fn sign_up(
     State(people): State<Arc<People>>,
@@ -63,7 +57,7 @@ pub(super) async fn sign_up(
 ) -> Response {
     let (visitor, Form(SignUpForm { email, topic })) = match form {
         Ok(Admitted { visitor, sent }) => (visitor, sent),
-        Err(error) => return sign_up_failed(&pages, &headers, SignUpBody::default(), &error),
+        Err(error) => return sign_up_failed(&pages, &headers, String::new(), &error),
     };
     let fields = SignUpBody { email };
     let signed_up = if topic.is_empty() {
@@ -88,7 +82,7 @@ pub(super) async fn sign_up(
             let page = pages.with_form(form, "/confirm?listed#waitlist");
             error.respond_with_page(&page, &headers)
         }
-        Err(error) => sign_up_failed(&pages, &headers, fields, &error),
+        Err(error) => sign_up_failed(&pages, &headers, fields.email, &error),
     }
 }
 
@@ -147,11 +141,11 @@ fn listed_code_form(email: &str) -> FormState {
 pub(super) fn sign_up_failed(
     pages: &Pages,
     request: &HeaderMap,
-    sign_up: SignUpBody,
+    email: String,
     error: &RequestError,
 ) -> Response {
     let form = FormState {
-        sign_up,
+        sign_up: SignUpBody { email },
         ..empty_form()
     };
     let form = form_after(error, form, islands::FAILED);

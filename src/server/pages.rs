@@ -15,7 +15,6 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use super::{
     RequestError,
-    form::SIGN_UP_URL,
     limits::{PAGE_MIN_INTERVAL, PAGE_QUIET_PERIOD},
     resource::{Compression, NO_STORE, REVALIDATE, Resource},
     site_files::{SiteFiles, WATCHED_BUILD},
@@ -30,6 +29,12 @@ use crate::{
 
 /// The parameter of the page that a successful sign-up without JavaScript redirects to.
 pub(super) const JOINED_PARAMETER: &str = "joined";
+
+/// Where a form posts: to the URL of its page. An anchor alone keeps the query, which may say where the visitor comes from, or
+/// that an address was listed.
+pub(super) const SAME_URL: &str = "#waitlist";
+/// Where the form for an address posts on any other page.
+pub(super) const SIGN_UP_URL: &str = "/#waitlist";
 
 /// Maximum number of pages that are kept besides the landing page, about 75 KB each.
 const KEPT_PAGES_MAX: NonZeroUsize = NonZeroUsize::new(32).unwrap();

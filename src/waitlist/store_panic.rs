@@ -1,6 +1,10 @@
-//! Ends the process when a store panics.
+//! Ends the process when a store panics, and what other panics leave behind.
 
-use std::{panic, thread};
+use std::{
+    panic,
+    sync::{Mutex, MutexGuard, PoisonError},
+    thread,
+};
 
 use tokio::{task::futures::TaskLocalFuture, task_local};
 
@@ -45,4 +49,9 @@ pub fn exit_on_store_panic() {
         }
         previous_hook(panic);
     }));
+}
+
+/// Locks a mutex. A thread that panicked with the lock has left a whole value in it.
+pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -47,7 +47,6 @@ use super::{
     middleware, router,
     warning_throttle::WarningThrottle,
 };
-use crate::wire::SignUpBody;
 use activity::RequestBody;
 use limit::Place;
 use stream::WatchedStream;
@@ -277,12 +276,7 @@ async fn send_error(state: &AppState, error: RequestError, is_form: bool, stream
     let request = &b"GET / HTTP/1.1\r\nConnection: close\r\n\r\n"[..];
     let service = service_fn(|_| {
         let response = match is_form {
-            true => sign_up_failed(
-                &state.pages,
-                &HeaderMap::new(),
-                SignUpBody::default(),
-                &error,
-            ),
+            true => sign_up_failed(&state.pages, &HeaderMap::new(), String::new(), &error),
             false => error.clone().into_response(),
         };
         let response = middleware::finalize_error(&state.response_headers, response);

@@ -213,9 +213,11 @@ impl OwnerList for PostgresWaitlist {
     }
 
     fn are_listed(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
-        let emails = emails.to_vec();
-        self.call(emails.len(), || async move {
-            owner::are_listed(&self.writes, &emails).await
+        let keys: Vec<_> = emails.iter().map(|it| it.key().into_bytes()).collect();
+        Box::pin(async move {
+            check_call(keys.len())?;
+            let listed = listed_entries(&self.reads.query(sql::FIND_LISTED, &[&keys]).await?)?;
+            Ok(keys.iter().map(|key| listed.contains_key(key)).collect())
         })
     }
 

@@ -218,24 +218,13 @@ pub(super) async fn lift(pool: &Pool, emails: &[Email]) -> Result<Vec<bool>, Sto
     change!(pool, |writer| {
         let hashes: Vec<_> = keys.iter().map(|key| writer.hash(key)).collect();
         writer.change(sql::LIFT, &[&hashes]).await?;
-        are_listed_in(writer, &keys).await
+        let listed = writer.find_listed(&keys).await?;
+        Ok(keys.iter().map(|key| listed.contains_key(*key)).collect())
     })
 }
 
-/// Returns, for each address, whether it is listed. Like a change, this waits until all earlier commits are durable, and
-/// fails on a server that a standby has replaced: whoever has left gets no message.
-pub(super) async fn are_listed(pool: &Pool, emails: &[Email]) -> Result<Vec<bool>, StoreError> {
-    let keys: Vec<_> = emails.iter().map(Email::key).collect();
-    let keys: Vec<_> = keys.iter().map(String::as_bytes).collect();
-    change!(pool, |writer| { are_listed_in(writer, &keys).await })
-}
-
-async fn are_listed_in(writer: &mut Writer, keys: &[&[u8]]) -> Result<Vec<bool>, Failure> {
-    let listed = writer.find_listed(keys).await?;
-    Ok(keys.iter().map(|key| listed.contains_key(*key)).collect())
-}
-
-/// Returns whether an address is suppressed. It waits like [`are_listed`]: a person is told so.
+/// Returns whether an address is suppressed. Like a change, this waits until all earlier commits are durable: a person is
+/// told so.
 pub(super) async fn is_suppressed(pool: &Pool, email: &Email) -> Result<bool, StoreError> {
     let key = email.key();
     change!(pool, |writer| {

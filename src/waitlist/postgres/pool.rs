@@ -4,7 +4,7 @@
 use std::{
     fmt,
     ops::ControlFlow,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -15,7 +15,7 @@ use tokio::{
 use tokio_postgres::{Row, types::ToSql};
 
 use super::{
-    super::{error::StoreError, queue::REPLY_TIMEOUT},
+    super::{error::StoreError, queue::REPLY_TIMEOUT, store_panic::locked},
     connection::Connection,
     connector::Connector,
     error::Failure,
@@ -95,7 +95,7 @@ impl Pool {
 
     /// Returns an idle connection, or opens one.
     async fn connect(&self) -> Result<Connection, Failure> {
-        let idle = self.idle().pop();
+        let idle = locked(&self.idle).pop();
         if let Some(connection) = idle.filter(|it| it.is_usable() && !it.has_moved()) {
             return Ok(connection);
         }
@@ -107,12 +107,8 @@ impl Pool {
     /// Keeps a connection for the next operation.
     pub(super) fn keep(&self, connection: Connection) {
         if connection.is_usable() {
-            self.idle().push(connection);
+            locked(&self.idle).push(connection);
         }
-    }
-
-    fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

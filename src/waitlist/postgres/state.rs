@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     sync::{
-        Mutex, MutexGuard, PoisonError,
+        Mutex,
         atomic::{AtomicI64, Ordering},
     },
     time::Instant,
@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use tokio_postgres::Row;
 
 use super::{
-    super::error::StoreError,
+    super::{error::StoreError, store_panic::locked},
     connection::Connection,
     error::Failure,
     rows::{column, get},
@@ -83,26 +83,21 @@ impl State {
 
     /// Records that this instance has changed a slot, which now counts `entries`.
     pub(super) fn set_slot(&self, slot: i64, entries: i64) {
-        let mut slots = self.slots();
+        let mut slots = locked(&self.slots);
         slots.own_changes += 1;
         let changed_at = slots.own_changes;
-        slots.by_id.insert(
-            slot,
-            Slot {
-                entries,
-                changed_at,
-            },
-        );
+        let cached = slots.by_id.entry(slot).or_default();
+        (cached.entries, cached.changed_at) = (entries, changed_at);
         self.publish(&slots);
     }
 
     /// Reads the slots of all instances. It must not run concurrently.
     pub(super) async fn refresh_count(&self, connection: &mut Connection) -> Result<(), Failure> {
-        let before = self.slots().own_changes;
+        let before = locked(&self.slots).own_changes;
         let rows = connection.query(sql::READ_SLOTS, &[]).await?;
         let ids = column::<i64>(&rows, 0)?.into_iter();
         let read: HashMap<_, _> = ids.zip(column::<i64>(&rows, 1)?).collect();
-        let mut slots = self.slots();
+        let mut slots = locked(&self.slots);
         slots
             .by_id
             .retain(|slot, cached| cached.changed_at > before || read.contains_key(slot));
@@ -124,10 +119,6 @@ impl State {
             let before = std::mem::replace(count, new_count);
             before != new_count
         });
-    }
-
-    fn slots(&self) -> MutexGuard<'_, Slots> {
-        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Ends the outage, after a write has shown that sign-ups work.

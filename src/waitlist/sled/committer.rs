@@ -22,6 +22,7 @@ use super::{
         error::StoreError,
         queue::{ReplySender, take_batch},
         store::{CALL_MAX, CorrectOutcome, Erasure, JoinOutcome},
+        store_panic::locked,
         suppression::{AddressHash, Departure},
     },
     contents::Contents,
@@ -29,7 +30,6 @@ use super::{
     error::or_exit,
     file_guard::FileGuard,
     items::RecordItem,
-    locked,
 };
 
 /// A request to the committer.

@@ -13,7 +13,7 @@ use std::{
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use super::{
-    super::{store::Compaction, suppression::ListKey},
+    super::{store::Compaction, store_panic::locked, suppression::ListKey},
     committer::SledCommitter,
     database,
     deadline::catch_panic,
@@ -22,7 +22,6 @@ use super::{
     file_guard::{FileGuard, HighWaterMark},
     files::{create_private_dir, free_bytes, remove_dir_if_exists, sync_tree},
     known::Known,
-    locked,
     record::Record,
     scratch_copy::LOG_FILE,
 };

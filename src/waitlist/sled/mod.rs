@@ -36,7 +36,7 @@ use std::{
     fs::File,
     future::ready,
     path::Path,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
+    sync::{Arc, atomic::Ordering},
     thread,
     time::Duration,
 };
@@ -51,7 +51,7 @@ use super::{
     store::{
         CALL_MAX, Compaction, CorrectOutcome, Erasure, JoinOutcome, OwnerList, Waitlist, check_call,
     },
-    store_panic::COMMITTER_THREAD_NAME,
+    store_panic::{COMMITTER_THREAD_NAME, locked},
     suppression::{ListKey, Suppressions},
 };
 use committer::{Job, SledCommitter};
@@ -155,11 +155,6 @@ impl SledWaitlist {
     pub fn sync_count(&self) -> u64 {
         self.published.syncs.load(Ordering::Relaxed)
     }
-}
-
-/// Locks a mutex. A thread that panicked with the lock has left a whole value in it.
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Drop for SledWaitlist {
