@@ -180,6 +180,8 @@ pub(super) fn recent_attempts(deliveries: &[Delivery], now: SystemTime) -> Vec<D
         };
         let (attempts, result) = match result_of(&delivery.status) {
             Some(result) => (delivery.attempts.max(1), result),
+            // Another process has added it, and begins it now: this one must not add another.
+            None if delivery.status.state == DeliveryState::Waiting => (1, AttemptResult::Refused),
             None => (delivery.attempts.saturating_sub(1), AttemptResult::Unknown),
         };
         recent.extend((1..=attempts).map(|attempt| DeliveryAttempt {

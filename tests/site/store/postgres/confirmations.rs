@@ -1,8 +1,11 @@
 //! Confirmations that the database does not record.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::SystemTime};
 
-use landing::waitlist::Waitlist;
+use landing::{
+    server::count_recent,
+    waitlist::{Delivery, ListKey, Waitlist},
+};
 
 use super::SharedDatabase;
 use crate::{
@@ -28,4 +31,12 @@ async fn code_that_could_not_be_recorded_stays_valid() {
     database.sql("ALTER TABLE waitlist_entries DROP CONSTRAINT none");
     assert_eq!(confirm(&site, "ann@example.com", &code).await, 200);
     assert!(is_confirmed(&*list, "ann@example.com"));
+}
+
+/// An instance that reads the ledger between the two must not add a delivery to the same person.
+#[test]
+fn added_delivery_counts_before_it_begins() {
+    let recipient = ListKey::generate().hash("ann@example.com");
+    let added = Delivery::waiting(recipient);
+    assert_eq!(count_recent(&[added], SystemTime::now()), 1);
 }
