@@ -55,36 +55,28 @@ async fn main() {
 async fn measure_throughput(folder: &Path, people: &People) {
     println!("medians of {ROUNDS} runs of {RUN_DURATION:?} each\n");
     println!(
-        "| clients | sign-ups/s | append + fdatasync/s | ratio | goal | p50 | p50 of the loop | ratio | p99 | sign-ups per sync |"
+        "| clients | sign-ups/s | append + fdatasync/s | ratio | goal | p50 | p50 of the loop | ratio | p99 |"
     );
-    println!("|---|---|---|---|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|---|---|");
     for (clients, goal) in CLIENTS {
         let list = open(&folder.join(format!("{clients}")));
         let mut rounds = Vec::new();
         for _ in 0..ROUNDS {
-            let before = list.sync_count();
             let store = sign_ups(&list, clients, people).await;
-            let sign_ups_per_sync =
-                store.latencies.len() as f64 / (list.sync_count() - before) as f64;
-            rounds.push((
-                store,
-                append_and_sync(&folder.join("loop")),
-                sign_ups_per_sync,
-            ));
+            rounds.push((store, append_and_sync(&folder.join("loop"))));
         }
         let median_of =
-            |value: &dyn Fn(&(Run, Run, f64)) -> f64| median(rounds.iter().map(value).collect());
+            |value: &dyn Fn(&(Run, Run)) -> f64| median(rounds.iter().map(value).collect());
         let micros = |seconds: f64| format!("{:.0} µs", seconds * 1e6);
         println!(
-            "| {clients} | {:.0} | {:.0} | {:.2} | {goal} | {} | {} | {:.2} | {} | {:.1} |",
-            median_of(&|(store, _, _)| store.rate()),
-            median_of(&|(_, bare, _)| bare.rate()),
-            median_of(&|(store, bare, _)| store.rate() / bare.rate()),
-            micros(median_of(&|(store, _, _)| store.latency(0.5))),
-            micros(median_of(&|(_, bare, _)| bare.latency(0.5))),
-            median_of(&|(store, bare, _)| store.latency(0.5) / bare.latency(0.5)),
-            micros(median_of(&|(store, _, _)| store.latency(0.99))),
-            median_of(&|(_, _, sign_ups_per_sync)| *sign_ups_per_sync),
+            "| {clients} | {:.0} | {:.0} | {:.2} | {goal} | {} | {} | {:.2} | {} |",
+            median_of(&|(store, _)| store.rate()),
+            median_of(&|(_, bare)| bare.rate()),
+            median_of(&|(store, bare)| store.rate() / bare.rate()),
+            micros(median_of(&|(store, _)| store.latency(0.5))),
+            micros(median_of(&|(_, bare)| bare.latency(0.5))),
+            median_of(&|(store, bare)| store.latency(0.5) / bare.latency(0.5)),
+            micros(median_of(&|(store, _)| store.latency(0.99))),
         );
     }
 }

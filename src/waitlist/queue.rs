@@ -3,7 +3,7 @@
 //! The committer processes the queue in batches and replies to a whole batch at once, so requests that wait at the
 //! same time share its cost.
 
-use std::{fmt, time::Duration};
+use std::time::Duration;
 
 use futures_util::future::try_join_all;
 use tokio::{
@@ -101,12 +101,6 @@ impl<R: Send + 'static> Queue<R> {
     /// Closes the queue. The committer processes the requests that are in it, and ends.
     pub(super) fn close(&mut self) {
         (self.requests, _) = mpsc::channel(1);
-    }
-}
-
-impl<R> fmt::Debug for Queue<R> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Queue")
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::{
     collections::HashMap,
-    fmt,
     future::poll_fn,
     io,
     sync::{
@@ -56,12 +55,6 @@ impl Host {
             config: config.clone(),
             permits: Arc::new(Semaphore::new(CONNECTIONS_PER_HOST_MAX)),
         }
-    }
-}
-
-impl fmt::Debug for Connector {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Connector")
     }
 }
 

@@ -67,7 +67,6 @@ pub use tls::TlsError;
 pub use url::{DatabaseUrl, InvalidDatabaseUrl};
 
 /// A list in a database.
-#[derive(Debug)]
 pub struct PostgresWaitlist {
     queue: Arc<Queue<Request>>,
     reader_connector: Arc<Connector>,

@@ -2,7 +2,6 @@
 //! operation delays them.
 
 use std::{
-    fmt,
     ops::ControlFlow,
     sync::{Arc, Mutex},
     time::Duration,
@@ -37,12 +36,6 @@ pub(super) struct Pool {
     idle: Mutex<Vec<Connection>>,
     running: Semaphore,
     state: Arc<State>,
-}
-
-impl fmt::Debug for Pool {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Pool")
-    }
 }
 
 impl Pool {

@@ -6,10 +6,7 @@
 //! sync, and a lone request is not delayed.
 
 use std::{
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, Mutex},
     time::SystemTime,
 };
 
@@ -89,7 +86,6 @@ impl SledCommitter {
         let published = Published {
             snapshot: Mutex::new(snapshot),
             count: watch::Sender::new(contents.people.len()),
-            syncs: AtomicU64::new(0),
         };
         Self {
             database,
@@ -147,7 +143,6 @@ impl SledCommitter {
     fn sync(&self) {
         or_exit(self.database.flush());
         or_exit(self.files.log.sync_data());
-        self.published.syncs.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Adds the entry of a visitor, unless its address is on the list, and lifts the suppressions of the address, unless the

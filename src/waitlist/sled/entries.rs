@@ -1,6 +1,6 @@
 //! What the committer publishes after each batch, and reading the list from it, also while it is written to.
 
-use std::sync::{Mutex, atomic::AtomicU64};
+use std::sync::Mutex;
 
 use tokio::sync::watch;
 
@@ -85,7 +85,6 @@ fn read(
 pub(super) struct Published {
     pub(super) snapshot: Mutex<Snapshot>,
     pub(super) count: watch::Sender<u64>,
-    pub(super) syncs: AtomicU64,
 }
 
 /// The state of the list between two batches.

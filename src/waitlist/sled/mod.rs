@@ -32,14 +32,7 @@ mod record;
 mod restore;
 mod scratch_copy;
 
-use std::{
-    fs::File,
-    future::ready,
-    path::Path,
-    sync::{Arc, atomic::Ordering},
-    thread,
-    time::Duration,
-};
+use std::{fs::File, future::ready, path::Path, sync::Arc, thread, time::Duration};
 
 use tokio::{sync::watch, task::spawn_blocking};
 
@@ -61,7 +54,6 @@ use error::io_error;
 pub use error::SledOpenError;
 
 /// A list in a data directory on this machine. Dropping it commits the requests in the queue.
-#[derive(Debug)]
 pub struct SledWaitlist {
     queue: Queue<Job>,
     committer: Option<thread::JoinHandle<()>>,
@@ -148,12 +140,6 @@ impl SledWaitlist {
         let mut record = record::Record::starting_at(first);
         items.iter().for_each(|item| record.push(item));
         Some(record.bytes().to_vec())
-    }
-
-    /// Returns the number of syncs since the list was opened, for benchmarks. Sign-ups that wait at the same
-    /// time share one sync.
-    pub fn sync_count(&self) -> u64 {
-        self.published.syncs.load(Ordering::Relaxed)
     }
 }
 

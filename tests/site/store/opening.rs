@@ -15,7 +15,9 @@ fn open(data: &Path) -> SledWaitlist {
 }
 
 fn open_error(data: &Path) -> String {
-    let error = SledWaitlist::open(data).expect_err("the list must not open");
+    let error = SledWaitlist::open(data)
+        .err()
+        .expect("the list must not open");
     error.to_string()
 }
 

@@ -48,7 +48,8 @@ fn open_url(url: &str) -> PostgresWaitlist {
 fn open_error(url: &str) -> String {
     let message = match url.parse::<DatabaseUrl>() {
         Ok(url) => PostgresWaitlist::open_or_create(&url, RUNTIME.handle())
-            .expect_err("the list must not open")
+            .err()
+            .expect("the list must not open")
             .to_string(),
         Err(error) => error.to_string(),
     };

@@ -17,7 +17,9 @@ use crate::{
 #[test]
 fn open_creates_no_list_unless_asked() {
     let url = postgres_server::test_database();
-    let error = PostgresWaitlist::open(&url, RUNTIME.handle()).expect_err("there is no list");
+    let error = PostgresWaitlist::open(&url, RUNTIME.handle())
+        .err()
+        .expect("there is no list");
     assert!(error.is_no_list(), "{error}");
     drop(open(&url));
     let list = PostgresWaitlist::open(&url, RUNTIME.handle());

@@ -66,7 +66,9 @@ async fn recovers_from_an_interrupted_creation() {
 
 /// Returns the message of the error that opening a list ends with.
 fn open_error(data: &Path) -> String {
-    let error = SledWaitlist::open(data).expect_err("the list must not open");
+    let error = SledWaitlist::open(data)
+        .err()
+        .expect("the list must not open");
     error.to_string()
 }
 
