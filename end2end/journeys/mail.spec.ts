@@ -64,7 +64,7 @@ mergeTests(base, testWithMail)(
     expect(await visitor.evaluate(misplacedText)).toEqual([]);
     await visitor.push("Unsubscribe");
     await eventually(() => visitor.text("h1")).toBe("You have left the waitlist");
-    await visitor.follow("Go to Home Page");
-    await eventually(() => visitor.path()).toBe("/");
+    await visitor.follow("Join again");
+    await eventually(() => visitor.path()).toBe("/#contact");
   },
 );
