@@ -27,7 +27,7 @@ pub(super) struct Admission {
     untrusted_proxy_warning: WarningThrottle,
 }
 
-/// What a visitor sends, once it is clear that they may attempt that. The visitor is checked before the body is read.
+/// A request whose visitor may attempt what it is for. The visitor is checked before the body is read.
 pub(super) struct Admitted<T> {
     pub(super) visitor: Visitor,
     pub(super) sent: T,

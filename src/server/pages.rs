@@ -127,7 +127,7 @@ impl Pages {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns a page, and renders it unless it is kept. Nobody waits meanwhile, so several requests may render it at first.
+    /// Returns a page, and renders it unless it is kept. Nobody waits for another request, so several may render it at first.
     fn page(&self, page: KeptPage) -> Resource {
         if let Some(rendered) = self.kept().get(&page) {
             return rendered.clone();

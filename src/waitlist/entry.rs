@@ -53,8 +53,8 @@ pub enum Fact {
 }
 
 impl WaitlistEntry {
-    /// Returns whether the site promised to ask the person to confirm the address, and the person has not. Until then, nobody knows who has signed the
-    /// person up, so a suppression of the address stays.
+    /// Returns whether the site promised to ask the person to confirm the address, and the person has not. Until then,
+    /// nobody knows who has signed the person up, so a suppression of the address stays.
     pub fn awaits_confirmation(&self) -> bool {
         self.asked_at.is_some() && self.confirmed_at.is_none()
     }

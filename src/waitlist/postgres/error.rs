@@ -103,7 +103,7 @@ impl Failure {
     /// Returns the failure of a change that is not repeated: the list was changed since its first attempt, which may have
     /// taken effect.
     pub(super) fn changed_meanwhile() -> Self {
-        let reason = "other clients have changed the list meanwhile, and perhaps this change took effect before";
+        let reason = "the response to the change was lost, and other clients have changed the list since: look whether it took effect";
         Self::new(FailureKind::Permanent, reason)
     }
 

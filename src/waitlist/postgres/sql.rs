@@ -17,14 +17,14 @@
 //! - A sign-up of an earlier epoch is not repeated. The instance only checks whether the address is listed, because the
 //!   first attempt may have added the entry, and an erasure may have removed it. A correction is given up likewise.
 //! - An erasure names the ids of sign-ups that it has seen. Its limit: one whose result its command reported as unknown may
-//!   still run. It then also erases a person who was told meanwhile that the address is on the list, or who has confirmed it.
-//! - A suppression, and lifting one, are done again. Who changed the same address meanwhile did so during the call.
+//!   still run. It then also erases a person who has read since that the address is on the list, or has confirmed it.
+//! - A suppression, and lifting one, are done again. Another change of the same address in between was made during the call.
 //!
 //! The key of the list changes only when a backup is restored into an empty list, which raises the epoch. A store reads the
 //! key after the epoch, so it has the key of its epoch or a later one, and none of its statements adds a hash under an earlier
 //! key.
 //!
-//! Deliveries have no epoch. The number of attempts of each is what protects it.
+//! Deliveries have no epoch. The number of attempts protects each.
 //!
 //! | statements | late | repeated |
 //! |---|---|---|
@@ -46,7 +46,7 @@
 //!
 //! A list of erased ids would not be enough. It does not stop a statement that read the list before the erasure. Nor
 //! does it stop a statement of an instance that crashed, if the visitor then signed up through another instance. The
-//! test modules `delayed_statements` and `interleaved_changes` delay each statement in turn, and change the list meanwhile.
+//! test modules `delayed_statements` and `interleaved_changes` delay each statement in turn, and change the list in between.
 //!
 //! The torture `conformance` checks another database that speaks this protocol, such as CockroachDB.
 
