@@ -222,6 +222,16 @@ async fn client_that_reads_slowly_but_steadily_stays() {
     assert_eq!(whole.count(), count);
 }
 
+/// Opens idle connections of as many clients as have places beside the reserve, and waits until they may be closed.
+async fn open_idle_clients(site: &TestSite) -> Vec<TcpStream> {
+    let mut idle = Vec::new();
+    for number in 0..56 {
+        idle.push(open_idle(site, number).await);
+    }
+    sleep(EVICTION_AGE).await;
+    idle
+}
+
 /// Reads a response of `/healthz`, or what comes before the connection closes.
 async fn read_response(stream: &mut TcpStream) -> String {
     let mut response = Vec::new();
@@ -238,11 +248,7 @@ async fn read_response(stream: &mut TcpStream) -> String {
 #[tokio::test]
 async fn request_that_arrives_at_the_eviction_gets_its_whole_response() {
     let site = TestSite::with_options(&["--max-connections=64"]).await;
-    let mut idle = Vec::new();
-    for number in 0..56 {
-        idle.push(open_idle(&site, number).await);
-    }
-    sleep(EVICTION_AGE).await;
+    let mut idle = open_idle_clients(&site).await;
     let mut visitors = Vec::new();
     for (stream, number) in idle.iter_mut().zip(0..) {
         if count_closed(slice::from_mut(stream)) == 1 {
@@ -276,11 +282,7 @@ async fn request_that_arrives_at_the_eviction_gets_its_whole_response() {
 #[tokio::test]
 async fn connection_that_is_told_to_close_and_then_becomes_slow_makes_room() {
     let site = TestSite::with_options(&["--max-connections=64"]).await;
-    let mut idle = Vec::new();
-    for number in 0..56 {
-        idle.push(open_idle(&site, number).await);
-    }
-    sleep(EVICTION_AGE).await;
+    let mut idle = open_idle_clients(&site).await;
     let mut visitors = Vec::new();
     for (stream, number) in idle.iter_mut().zip(0..16) {
         // The server closes the oldest idle connection for the visitor, mostly before it reads from it.
