@@ -22,6 +22,8 @@ use rand::RngExt;
 use tempfile::TempDir;
 use uuid::Uuid;
 
+use crate::process::signal;
+
 /// The server for all tests that do not disturb it. It is removed when this process exits.
 pub(crate) static SHARED_SERVER: LazyLock<PostgresServer> =
     LazyLock::new(|| PostgresServer::with_settings(&["max_connections = 400"]));
@@ -189,8 +191,10 @@ impl PostgresServer {
         assert_success(&self.run("pg_ctl", &["stop", "-w", "-D", "data", "-m", mode]));
     }
 
-    /// Returns the IDs of the postmaster and of its children.
-    pub(crate) fn processes(&self) -> Vec<u32> {
+    /// Stops all processes of the server until [`Self::resume`]. Returns their IDs.
+    ///
+    /// The postmaster stops first: afterwards, no child starts, and one that ends stays as a zombie.
+    pub(crate) fn suspend(&self) -> Vec<u32> {
         let postmaster = self.read("data/postmaster.pid");
         let postmaster: u32 = postmaster
             .lines()
@@ -198,15 +202,26 @@ impl PostgresServer {
             .expect("a line")
             .parse()
             .expect("a pid");
+        signal(postmaster, "-STOP");
         let children = Command::new("ps")
             .args(["-o", "pid=", "--ppid", &postmaster.to_string()])
             .output()
             .expect("ps runs");
         let children = String::from_utf8(children.stdout).expect("text");
-        let children = children
-            .split_whitespace()
-            .map(|pid| pid.parse().expect("a pid"));
-        std::iter::once(postmaster).chain(children).collect()
+        let mut processes = vec![postmaster];
+        for child in children.split_whitespace() {
+            let child = child.parse().expect("a pid");
+            signal(child, "-STOP");
+            processes.push(child);
+        }
+        processes
+    }
+
+    /// Continues these processes, the postmaster last.
+    pub(crate) fn resume(processes: &[u32]) {
+        for process in processes.iter().rev() {
+            signal(*process, "-CONT");
+        }
     }
 
     /// Writes a file into the server's directory, readable only by the server.

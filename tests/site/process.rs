@@ -271,10 +271,15 @@ pub(crate) fn wait_for_exit(child: &mut Child) -> Option<i32> {
 
 /// Sends a signal, such as `-TERM`, to a process.
 pub(crate) fn signal(process: u32, name: &str) {
+    assert!(signal_if_running(process, name), "{process} has ended");
+}
+
+/// Sends a signal to a process that may end at any time. Returns whether it was still there.
+pub(crate) fn signal_if_running(process: u32, name: &str) -> bool {
     let kill = Command::new("kill")
         .args([name, &process.to_string()])
         .status();
-    assert!(kill.expect("kill runs").success());
+    kill.expect("kill runs").success()
 }
 
 /// Writes a file of a list that this process opens afterwards. Another thread may start a program at the same time,

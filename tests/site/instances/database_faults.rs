@@ -19,7 +19,7 @@ use super::{Clients, Instance, owner::Owner};
 use crate::{
     fault_proxy::FaultProxy,
     postgres_server::{PostgresServer, free_port},
-    process::{signal, wait_until},
+    process::{signal, signal_if_running, wait_until},
 };
 
 const LIST: &str = "list0";
@@ -193,21 +193,14 @@ impl Cluster {
                     .for_each(|proxy| proxy.set_paused(false));
             }
             Fault::HungBackend => {
-                let pids = self.sql("SELECT pid FROM pg_stat_activity WHERE usename = 'site'");
-                let pids: Vec<u32> = pids
-                    .lines()
-                    .map(|pid| pid.parse().expect("a pid"))
-                    .collect();
-                let pid = *pids.choose(&mut self.random).expect("a backend");
-                signal(pid, "-STOP");
+                let pid = self.suspend_a_backend();
                 self.pause();
                 signal(pid, "-CONT");
             }
             Fault::HungServer => {
-                let stopped = self.primary.processes();
-                stopped.iter().for_each(|pid| signal(*pid, "-STOP"));
+                let suspended = self.primary.suspend();
                 self.pause();
-                stopped.iter().for_each(|pid| signal(*pid, "-CONT"));
+                PostgresServer::resume(&suspended);
             }
             Fault::Locked(table) => {
                 let millis = self.random.random_range(500..self.pause_max);
@@ -242,6 +235,19 @@ impl Cluster {
                 self.primary.up();
             }
             Fault::Failover => self.fail_over(),
+        }
+    }
+
+    /// Stops a backend. One of a command of the owner may end before that, so another one is chosen then.
+    fn suspend_a_backend(&mut self) -> u32 {
+        loop {
+            let pids = self.sql("SELECT pid FROM pg_stat_activity WHERE usename = 'site'");
+            let pids: Vec<&str> = pids.lines().collect();
+            let pid = pids.choose(&mut self.random).expect("a backend");
+            let pid = pid.parse().expect("a pid");
+            if signal_if_running(pid, "-STOP") {
+                return pid;
+            }
         }
     }
 

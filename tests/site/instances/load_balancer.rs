@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use super::{Clients, Instance};
 use crate::{
     postgres_server::{FIRST_DATABASE, PostgresServer, free_port},
-    process::{signal, wait_until},
+    process::wait_until,
     reverse_proxies::{ProxyProcess, haproxy, recipe},
 };
 
@@ -65,9 +65,8 @@ fn no_failure_loses_or_duplicates_a_sign_up() {
 
     // The database hangs.
     let before = instances.each_ref().map(|instance| instance.count());
-    let stopped = server.processes();
     let paused = Instant::now();
-    stopped.iter().for_each(|process| signal(*process, "-STOP"));
+    let suspended = server.suspend();
     for instance in &instances {
         instance.wait_for("/readyz", "503");
         assert_eq!(instance.status("/healthz"), "200");
@@ -75,7 +74,7 @@ fn no_failure_loses_or_duplicates_a_sign_up() {
     let page = clients.get("/");
     thread::sleep(HANG_DURATION.saturating_sub(paused.elapsed()));
     let known = instances.each_ref().map(|instance| instance.count());
-    stopped.iter().for_each(|process| signal(*process, "-CONT"));
+    PostgresServer::resume(&suspended);
     assert!(
         page.contains("already on the list"),
         "the page is served during the outage"
