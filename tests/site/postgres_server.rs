@@ -208,13 +208,10 @@ impl PostgresServer {
             .output()
             .expect("ps runs");
         let children = String::from_utf8(children.stdout).expect("text");
-        let mut processes = vec![postmaster];
-        for child in children.split_whitespace() {
-            let child = child.parse().expect("a pid");
-            signal(child, "-STOP");
-            processes.push(child);
-        }
-        processes
+        let children = children.split_whitespace();
+        let children = children.map(|pid| pid.parse().expect("a pid"));
+        let children: Vec<u32> = children.inspect(|pid| signal(*pid, "-STOP")).collect();
+        [vec![postmaster], children].concat()
     }
 
     /// Continues these processes, the postmaster last.
