@@ -83,12 +83,10 @@ impl Contents {
         let number = self.tail.end();
         match item {
             RecordItem::Entry(entry) => {
-                let key = entry.email.key();
                 // The committer adds nobody twice. One of two entries could not be erased.
-                if self.people.contains(&key) {
+                if !self.people.insert(&entry.email.key(), number) {
                     return Ok(None);
                 }
-                self.people.insert(&key, number);
             }
             RecordItem::Erased(entry) => {
                 let Some(person) = self.person(records, *entry)? else {
@@ -165,12 +163,13 @@ pub(super) struct PersonIndex {
 }
 
 impl PersonIndex {
-    /// Adds an address by its key ([`Email::key`]), which all its spellings share. Replaces its number if it has one.
+    /// Adds an address by its key ([`Email::key`]), which all its spellings share. Replaces its number if it has one, and
+    /// then returns false.
     ///
     /// [`Email::key`]: crate::waitlist::Email::key
-    pub(super) fn insert(&mut self, key: &str, entry: u64) {
+    pub(super) fn insert(&mut self, key: &str, entry: u64) -> bool {
         let number = [(entry >> 32) as u32, entry as u32];
-        self.numbers.insert(self.hash(key), number);
+        self.numbers.insert(self.hash(key), number).is_none()
     }
 
     /// Returns the number of the entry of an address.
