@@ -8,7 +8,10 @@ use super::{
     store_location::StoreArgs,
     terminal::output::OutputArgs,
 };
-use crate::waitlist::{CorrectOutcome, Email};
+use crate::{
+    exit::print_stderr,
+    waitlist::{CorrectOutcome, Email},
+};
 
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -38,13 +41,21 @@ pub(super) fn run(
     }: &CorrectArgs,
 ) -> anyhow::Result<()> {
     let location = store.announce_location()?;
-    let outcome = location.open()?.call(|list| list.correct(old, new))?;
+    let list = location.open()?;
+    let outcome = list.call(|list| list.correct(old, new))?;
     let (old_typed, new_typed) = (old.as_typed(), new.as_typed());
     match outcome {
-        CorrectOutcome::Corrected => output
-            .print(&json!({ "old": old_typed, "new": new_typed }), |out| {
+        CorrectOutcome::Corrected => {
+            if list.is_suppressed(new)? {
+                print_stderr(&format!(
+                    "{new_typed} is suppressed, so `landing send` skips it; if that is a mistake, run \
+                     `landing unsubscribe --undo {new_typed}`"
+                ));
+            }
+            output.print(&json!({ "old": old_typed, "new": new_typed }), |out| {
                 writeln!(out, "{old_typed} is now {new_typed}")
-            }),
+            })
+        }
         CorrectOutcome::NotListed => bail!(
             "{}; check the spelling",
             why_not_listed(old, &format!("the list in {location}"))

@@ -86,7 +86,7 @@ pub(super) struct Plan {
     pub(super) selected: u64,
     /// Those of them who do not get the message.
     pub(super) skipped: SkipCounts,
-    /// People on the list who were chosen by an interrupted send, and do not get the message now.
+    /// People on the list who were chosen by an earlier send, have not had the message, and do not get it now.
     pub(super) waiting: u64,
     /// Deliveries of which nobody knows whether they were sent.
     unknown: u64,
@@ -163,7 +163,7 @@ impl Plan {
                 self.unknown,
             ),
             (
-                "waiting, chosen by an interrupted send: --continue sends to them",
+                "waiting, chosen by an earlier send: --continue sends to them",
                 self.waiting,
             ),
             (
@@ -192,7 +192,7 @@ impl Plan {
         }
         if self.waiting > 0 {
             print_stderr(&format!(
-                "{} chosen by an interrupted send still wait: --continue sends to them, and --abandon gives them up",
+                "{} chosen by an earlier send still wait: --continue sends to them, and --abandon gives them up",
                 self.waiting
             ));
         }

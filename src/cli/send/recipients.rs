@@ -104,7 +104,7 @@ impl Chooser<'_> {
         self.listed.extend(number);
         let deliveries = self.deliveries;
         let delivery = number.map(|number| &deliveries[number as usize]);
-        let is_waiting = delivery.is_some_and(|it| it.status.state == DeliveryState::Waiting);
+        let is_waiting = delivery.is_some_and(is_unsent);
         let is_chosen = match &self.criteria.audience {
             Audience::Person(email) => email.key() == key,
             _ => self.criteria.selection.selects(entry),
@@ -224,11 +224,7 @@ impl Chooser<'_> {
     /// Adds the people who have left since an earlier send chose them, so that the ledger records it.
     fn add_those_who_left(&mut self) {
         for (number, delivery) in (0..).zip(self.deliveries) {
-            let is_unsent = matches!(
-                delivery.status.state,
-                DeliveryState::Waiting | DeliveryState::Deferred
-            );
-            if is_unsent && !self.listed.contains(&number) {
+            if is_unsent(delivery) && !self.listed.contains(&number) {
                 self.plan.recipients.push(Recipient {
                     number,
                     delivery: delivery.clone(),
@@ -238,6 +234,14 @@ impl Chooser<'_> {
             }
         }
     }
+}
+
+/// Returns whether the person was chosen, and has not had the message.
+fn is_unsent(delivery: &Delivery) -> bool {
+    matches!(
+        delivery.status.state,
+        DeliveryState::Waiting | DeliveryState::Deferred
+    )
 }
 
 /// Returns the people whose mailbox did not exist for one of the messages, and when that was known last.

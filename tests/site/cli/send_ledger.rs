@@ -115,7 +115,9 @@ fn people_who_are_listed_and_suppressed_get_nothing() {
     cli.run_with_input(&["import"], "ann@example.com\nbib@example.com\n")
         .success();
     cli.stdout(&["unsubscribe", "bob@example.com"]);
-    cli.stdout(&["correct", "bib@example.com", "bob@example.com"]);
+    let corrected = cli.run(&["correct", "bib@example.com", "bob@example.com"]);
+    let advice = "`landing unsubscribe --undo bob@example.com`";
+    assert_contains(&corrected.success().to_string(), advice);
     let server = SmtpServer::start();
     let (out, ..) = send(&cli, &server, &["--all"]);
     assert_eq!(out, "1 accepted\n");
