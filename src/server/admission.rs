@@ -1,4 +1,4 @@
-//! Who may attempt something: the cross-site check, the rate limit, and where a visitor comes from.
+//! What is checked before something changes: the cross-site check, the rate limit, and where a visitor comes from.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -27,7 +27,8 @@ pub(super) struct Admission {
     untrusted_proxy_warning: WarningThrottle,
 }
 
-/// A request whose visitor may attempt what it is for. The visitor is checked before the body is read.
+/// The body of a request whose visitor may attempt what it is for. The visitor is checked before the body is read, and the
+/// preconditions after that.
 pub(super) struct Admitted<T> {
     pub(super) visitor: Visitor,
     pub(super) sent: T,

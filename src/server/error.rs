@@ -29,7 +29,7 @@ use crate::{
 #[serde(from = "ErrorBody", into = "ErrorBody")]
 pub enum RequestError {
     /// 400: the body is not the expected JSON or form; the reason.
-    #[error("Send JSON such as {EXAMPLE_BODY}: {0}.")]
+    #[error("Send the expected JSON: {0}.")]
     MalformedBody(String),
     /// 400: the request does not name exactly one valid host.
     #[error("Send exactly one valid Host header.")]
@@ -67,8 +67,8 @@ pub enum RequestError {
     /// 413: the body is larger than [`BODY_MAX_BYTES`].
     #[error("Send at most {BODY_MAX_BYTES} bytes.")]
     BodyTooLarge,
-    /// 415: the content type is not JSON.
-    #[error("Send {EXAMPLE_BODY} with Content-Type: application/json.")]
+    /// 415: the content type is not JSON, or not that of a form.
+    #[error("Send JSON, with Content-Type: application/json.")]
     NotJson,
     /// 423: there were too many wrong codes for this address.
     #[error("{}", islands::LOCKED_CODE)]
@@ -96,7 +96,6 @@ pub enum RequestError {
     Panicked,
 }
 
-const EXAMPLE_BODY: &str = r#"{"email": "you@company.com"}"#;
 const FAULT: &str = "Something went wrong on our side.";
 
 impl RequestError {

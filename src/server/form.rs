@@ -1,7 +1,7 @@
 //! The forms without JavaScript: browsers post a sign-up to `/`, and the code that confirms an address to `/confirm`.
 //!
-//! They call the same methods of [`People`] as the server functions. A failure is the landing page with the reason in its form, and with the status
-//! that the API has.
+//! They call the same methods of [`People`] as the server functions. A failure is the landing page with the reason in its
+//! form, and with the status that the API has.
 
 use std::sync::Arc;
 
@@ -59,30 +59,29 @@ pub(super) async fn sign_up(
         Ok(Admitted { visitor, sent }) => (visitor, sent),
         Err(error) => return sign_up_failed(&pages, &headers, String::new(), &error),
     };
-    let fields = SignUpBody { email };
     let signed_up = if topic.is_empty() {
-        people.sign_up(&fields, visitor).await
+        people.sign_up(&email, visitor).await
     } else {
         // Only the log says that nothing was stored: a bot must not learn that it was recognised.
         tracing::info!("ignored a sign-up by a bot: it filled in the hidden field `topic`");
-        Email::parse(&fields.email).map_err(RequestError::InvalidEmail)
+        Email::parse(&email).map_err(RequestError::InvalidEmail)
     };
     match signed_up {
         // The form for the code needs the address, which must not be in a URL. So there is no redirect, and a browser that
         // reloads the page sends the sign-up again. Then it gets the same page.
         Ok(_) | Err(RequestError::AlreadyListed { was_asked: true }) if pages.confirms => {
-            let page = pages.with_form(code_form(&fields.email), "/confirm#waitlist");
+            let page = pages.with_form(code_form(&email), "/confirm#waitlist");
             page.respond(StatusCode::OK, &headers)
         }
         // Reloading that page does not send the form again.
         Ok(_) => Redirect::to(&format!("/?{JOINED_PARAMETER}#waitlist")).into_response(),
         // Joining again sends another code.
         Err(error @ RequestError::AlreadyListed { .. }) if pages.confirms => {
-            let form = form_after(&error, listed_code_form(&fields.email), islands::FAILED);
+            let form = form_after(&error, listed_code_form(&email), islands::FAILED);
             let page = pages.with_form(form, "/confirm?listed#waitlist");
             error.respond_with_page(&page, &headers)
         }
-        Err(error) => sign_up_failed(&pages, &headers, fields.email, &error),
+        Err(error) => sign_up_failed(&pages, &headers, email, &error),
     }
 }
 
@@ -137,8 +136,14 @@ fn listed_code_form(email: &str) -> FormState {
     }
 }
 
+/// Responds to a form of which only the path has arrived. The form on the page asks for the address.
+pub(super) fn form_is_lost(pages: &Pages, error: &RequestError) -> Response {
+    let form = form_after(error, empty_form(), islands::FAILED);
+    error.respond_with_page(&pages.with_form(form, SIGN_UP_URL), &HeaderMap::new())
+}
+
 /// Responds to the error of a sign-up. The typed text stays in the field for correction.
-pub(super) fn sign_up_failed(
+fn sign_up_failed(
     pages: &Pages,
     request: &HeaderMap,
     email: String,

@@ -1,5 +1,5 @@
-//! The server functions of `/api/waitlist` (spec §7). They expect the [`People`] of the list as context, and those that change
-//! something a [`Visitor`].
+//! The server functions of `/api/waitlist` (spec §7). They expect the [`People`] of the list as context, and [`join`] the
+//! [`Visitor`].
 //!
 //! [`super::api`] runs them for a client of the API. For a browser without JavaScript, [`super::form`] calls the same methods
 //! of [`People`].
@@ -40,7 +40,8 @@ pub(crate) async fn join(
     body: SignUpBody,
 ) -> Result<SignUpBody, RequestError> {
     let people = expect_context::<Arc<People>>();
-    let email = people.sign_up(&body, expect_context()).await?;
+    let visitor = expect_context::<Visitor>();
+    let email = people.sign_up(&body.email, visitor).await?;
     Ok(SignUpBody::with_email(email.as_typed()))
 }
 

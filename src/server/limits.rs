@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-/// Maximum body of a sign-up, in bytes. The longest valid address needs 270.
+/// Maximum body of a form, in bytes. The longest valid address needs 270.
 pub(super) const BODY_MAX_BYTES: usize = 4096;
 
-/// Timeout for the body of a sign-up to arrive.
+/// Timeout for the body of a form to arrive.
 pub(super) const BODY_READ_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Maximum size of the head of a request, in bytes. nginx accepts 8 KiB per line and 32 KiB in total. HTTP/2 counts 32 bytes more

@@ -24,7 +24,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `people` | the list, signing up and confirming |
-//! | `admission` | what is checked before a body is read: the cross-site check and the rate limit; where a visitor comes from |
+//! | `admission` | the extractor of a form: the cross-site check, the rate limit, the body, the preconditions; where a visitor comes from |
 //! | `confirmation` | asking people to confirm their address |
 //! | `list_key` | the key of the list, for links and codes |
 //! | `body` | reads the bodies of requests |
@@ -146,16 +146,16 @@ pub async fn serve(
         stop().await;
         state.shutdown.cancel();
         tokio::select! {
-            () = sleep(shutdown_grace) => {}
-            () = stop() => {}
+            () = sleep(shutdown_grace) => tracing::warn!(
+                "some requests or messages took too long and were cut off; raise --shutdown-grace"
+            ),
+            () = stop() => tracing::warn!("the open requests and messages were cut off, as asked"),
         }
     };
     let everything = async { tokio::join!(connections::serve(listener, &state), messages) };
     tokio::select! {
         biased;
         _ = everything => {}
-        () = grace_is_over => tracing::warn!(
-            "some requests or messages took too long and were cut off; raise --shutdown-grace"
-        ),
+        () = grace_is_over => {}
     }
 }

@@ -13,7 +13,6 @@ use super::{
 use crate::{
     mail::CODE_LEN,
     waitlist::{Email, JoinOutcome, Source, StoreError, Waitlist, WaitlistEntry},
-    wire::SignUpBody,
 };
 
 /// The list, and what the server does with the people on it.
@@ -24,7 +23,7 @@ pub(super) struct People {
     pub(super) key: Arc<ListKeyCache>,
 }
 
-/// A visitor who signs up.
+/// A visitor who sends a form.
 #[derive(Clone)]
 pub(super) struct Visitor {
     pub(super) client: ClientKey,
@@ -51,10 +50,10 @@ impl People {
     /// [`RequestError::InvalidEmail`], [`RequestError::AlreadyListed`], and [`RequestError::Unavailable`] if the store fails.
     pub(super) async fn sign_up(
         &self,
-        body: &SignUpBody,
+        email: &str,
         Visitor { client, source }: Visitor,
     ) -> Result<Email, RequestError> {
-        let email = Email::parse(&body.email).map_err(RequestError::InvalidEmail)?;
+        let email = Email::parse(email).map_err(RequestError::InvalidEmail)?;
         let now = SystemTime::now();
         let entry = WaitlistEntry {
             source,
@@ -86,8 +85,8 @@ impl People {
         }
     }
 
-    /// Confirms an address by the code that was sent to it, and returns it as parsed. A code can be guessed, so each counts towards the five tries for
-    /// an address, and towards the limit of the client.
+    /// Confirms an address by the code that was sent to it, and returns it as parsed. A code can be guessed, so each counts
+    /// towards the five tries for an address, and towards the limit of the client.
     ///
     /// # Errors
     /// [`RequestError::InvalidEmail`], [`RequestError::MalformedCode`], [`RequestError::WrongCode`],

@@ -2,15 +2,15 @@
 //!
 //! A GET changes nothing, because mail programs and scanners open links. It shows a page with one button. The button, or
 //! the mail program itself (one-click, RFC 8058), sends a POST. The POST of a mail program has neither a cookie nor an
-//! `Origin`, and its body does not matter. So a POST is exempt from the cross-site check. One that unsubscribes is exempt from
-//! the limits per client too, because a provider sends those of many people; one that confirms counts like a code. A token
-//! cannot be guessed, and each request looks up one person.
+//! `Origin`, and its body does not matter. So a POST is exempt from the cross-site check. One that unsubscribes a person is
+//! exempt from the limits per client too, because a provider sends those of many people. One that confirms counts like a code,
+//! and so does one for somebody who is not on the list. A token cannot be guessed, and each request looks up one person.
 
 use std::sync::Arc;
 
 use axum::{
     extract::{Path, Request, State, rejection::PathRejection},
-    http::{HeaderMap, HeaderValue, Method, StatusCode},
+    http::{HeaderMap, HeaderValue, Method, StatusCode, request::Parts},
     response::Response,
     routing::{MethodRouter, get},
 };
@@ -36,7 +36,7 @@ type Outcome = Result<(LinkPage, Option<Recipient>), RequestError>;
 type Token = Result<Path<String>, PathRejection>;
 
 /// Returns the handlers of the links for a purpose.
-pub(super) fn pages(purpose: TokenPurpose) -> MethodRouter<AppState> {
+pub(super) fn route(purpose: TokenPurpose) -> MethodRouter<AppState> {
     let handle = async move |State(people): State<Arc<People>>,
                              State(pages): State<Arc<Pages>>,
                              State(admission): State<Arc<Admission>>,
@@ -49,10 +49,7 @@ pub(super) fn pages(purpose: TokenPurpose) -> MethodRouter<AppState> {
             if parts.method != Method::POST {
                 return find_page(&people, purpose, &token).await;
             }
-            if purpose == TokenPurpose::Confirm {
-                admission.limit(LimitedAction::Code, &parts)?;
-            }
-            act(&people, purpose, &token, &parts.headers).await
+            act(&people, &admission, purpose, &token, &parts).await
         });
         respond(&pages, purpose, outcome.await, &parts.headers)
     };
@@ -96,14 +93,23 @@ pub(super) async fn recipient(
 }
 
 /// Confirms the address of a person, or takes the person off the list.
-async fn act(people: &People, purpose: TokenPurpose, token: &str, request: &HeaderMap) -> Outcome {
+async fn act(
+    people: &People,
+    admission: &Admission,
+    purpose: TokenPurpose,
+    token: &str,
+    request: &Parts,
+) -> Outcome {
     let Some(email) = find_person(people, purpose, token).await? else {
         return Ok((wrong_link(purpose), None));
     };
-    Preconditions::of(request).check(None)?;
+    let is_listed = people.list.person(&email).await?.is_some();
+    if purpose == TokenPurpose::Confirm || !is_listed {
+        admission.limit(LimitedAction::Code, request)?;
+    }
+    Preconditions::of(&request.headers).check(None)?;
     let confirmation = people.confirmation.as_ref();
     let Some(confirmation) = confirmation.filter(|_| purpose == TokenPurpose::Confirm) else {
-        let is_listed = people.list.person(&email).await?.is_some();
         if is_listed || !people.list.is_suppressed(&email).await? {
             people.list.erase(&[email], Erasure::Suppress).await?;
         }

@@ -53,19 +53,26 @@ impl Preconditions {
     /// Returns whether `If-Match` does not name the current representation.
     fn is_changed(&self, etag: Option<&HeaderValue>) -> bool {
         let mut tags = list_items(&self.if_match);
-        !self.if_match.is_empty() && !tags.any(|tag| names(tag, etag))
+        let is_named = is_any(&self.if_match) || tags.any(|tag| is_tag(tag, etag));
+        !self.if_match.is_empty() && !is_named
     }
 
     /// Returns whether `If-None-Match` names the current representation: the client has it.
     fn is_known(&self, etag: Option<&HeaderValue>) -> bool {
         // A weak comparison, because a cache may have changed the encoding.
         let mut tags = list_items(&self.if_none_match);
-        tags.any(|tag| names(tag.strip_prefix("W/").unwrap_or(tag), etag))
+        is_any(&self.if_none_match)
+            || tags.any(|tag| is_tag(tag.strip_prefix("W/").unwrap_or(tag), etag))
     }
 }
 
-fn names(tag: &str, etag: Option<&HeaderValue>) -> bool {
-    tag == "*" || etag.is_some_and(|etag| etag == tag)
+/// Returns whether a header names every representation. A `*` in a list may be a part of a quoted tag.
+fn is_any(values: &[HeaderValue]) -> bool {
+    matches!(values, [value] if value == "*")
+}
+
+fn is_tag(tag: &str, etag: Option<&HeaderValue>) -> bool {
+    etag.is_some_and(|etag| etag == tag)
 }
 
 /// Returns a 304 with the headers of this response, except those that describe its body.

@@ -22,7 +22,7 @@ impl ResponseHeaders {
             )
         }));
         let policy = HeaderValue::try_from(content_security_policy(files));
-        headers.extend(policy.map(|it| (header::CONTENT_SECURITY_POLICY, it)));
+        headers.insert(header::CONTENT_SECURITY_POLICY, policy.expect("ASCII"));
         if files.site.origin.starts_with("https:") {
             let hsts = strict_transport_security(hsts).map(HeaderValue::from_static);
             headers.extend(hsts.map(|it| (header::STRICT_TRANSPORT_SECURITY, it)));

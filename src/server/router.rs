@@ -27,8 +27,8 @@ pub fn router(state: AppState) -> Router {
             .route("/confirm", get(form::to_form).post(form::confirm_code))
             .route(Confirm::PATH, api::post::<Confirm>(StatusCode::OK));
     }
-    let confirm_link = person_links::pages(TokenPurpose::Confirm);
-    let unsubscribe_link = person_links::pages(TokenPurpose::Unsubscribe);
+    let confirm_link = person_links::route(TokenPurpose::Confirm);
+    let unsubscribe_link = person_links::route(TokenPurpose::Unsubscribe);
     router
         .route("/", get(pages::landing).post(form::sign_up))
         .route("/confirm/{token}", confirm_link)

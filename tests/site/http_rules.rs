@@ -85,7 +85,7 @@ impl Holds {
     }
 }
 
-const PRECONDITIONS: [Precondition; 14] = [
+const PRECONDITIONS: [Precondition; 16] = [
     (&[], Always, Never),
     (&[("if-none-match", "*")], Always, Always),
     (&[("if-none-match", "ETAG")], Always, WithEtag),
@@ -93,6 +93,9 @@ const PRECONDITIONS: [Precondition; 14] = [
     (&[("if-none-match", "W/ETAG")], Always, WithEtag),
     (&[("if-none-match", "\"other\"")], Always, Never),
     (&[("if-none-match", "\"other\", ETAG")], Always, WithEtag),
+    // A tag may have commas and a star.
+    (&[("if-none-match", "\"a,*,b\"")], Always, Never),
+    (&[("if-match", "\"a,*,b\"")], Never, Never),
     (&[("if-match", "*")], Always, Never),
     (&[("if-match", "ETAG")], WithEtag, Never),
     (&[("if-match", "W/ETAG")], Never, Never),

@@ -110,7 +110,7 @@ async fn invalid_body_is_400_with_the_reason() {
         let (status, message) = error(site.post_json(body).await).await;
         assert_eq!(status, 400, "{body:?}");
         assert!(
-            message.starts_with(r#"Send JSON such as {"email""#),
+            message.starts_with("Send the expected JSON: "),
             "{body:?}: {message}"
         );
         assert!(message.contains(reason), "{body:?}: {message}");

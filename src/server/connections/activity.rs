@@ -33,7 +33,7 @@ pub(super) struct State {
     is_http2: bool,
     /// The body of the last request has not ended. hyper closes the connection after a response to a part of a request.
     pub(super) has_body: bool,
-    /// The last request is a form of the landing page, so its client reads HTML.
+    /// The request is a form, so its client reads HTML.
     pub(super) is_form: bool,
     /// When the connection got its place, a head began to arrive or had arrived, or something was written, for the last time.
     pub(super) waiting_since: Instant,

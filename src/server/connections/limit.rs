@@ -34,7 +34,7 @@ pub(in crate::server) struct ConnectionLimit {
     share: usize,
     places: Mutex<Places>,
     /// Notified when a connection comes while places are scarce.
-    is_scarce: Notify,
+    scarcity: Notify,
     warning: WarningThrottle,
 }
 
@@ -68,7 +68,7 @@ impl ConnectionLimit {
                 free: count,
                 ..Places::default()
             }),
-            is_scarce: Notify::new(),
+            scarcity: Notify::new(),
             warning: WarningThrottle::default(),
         })
     }
@@ -103,7 +103,7 @@ impl ConnectionLimit {
             places.queue.push_back((client, grant));
         }
         if places.free < self.reserve || !places.queue.is_empty() {
-            self.is_scarce.notify_one();
+            self.scarcity.notify_one();
         }
         Some(granted)
     }
@@ -134,7 +134,7 @@ impl ConnectionLimit {
     /// Makes room whenever places are scarce.
     pub(super) async fn keep_making_room(&self) {
         loop {
-            self.is_scarce.notified().await;
+            self.scarcity.notified().await;
             self.make_room();
             // Looking at all connections for each new one would itself make others wait.
             sleep(MAKE_ROOM_INTERVAL).await;
@@ -197,7 +197,7 @@ impl ConnectionLimit {
         idle.for_each(|(_, it)| it.lock().evict());
         slow.iter().for_each(|it| it.lock().evict());
         if !places.queue.is_empty() {
-            self.is_scarce.notify_one();
+            self.scarcity.notify_one();
         }
     }
 }
@@ -219,6 +219,7 @@ impl Place {
         let placed = self.client.map_or(0, |client| places.placed(client));
         let mut activity = self.activity.lock();
         activity.has_request = false;
+        activity.is_form = false;
         if places.busy_to_close > 0 && placed > self.limit.share && activity.closing.is_none() {
             places.busy_to_close -= 1;
             activity.evict();

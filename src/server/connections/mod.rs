@@ -16,7 +16,7 @@ use axum::{
     Router,
     body::Body,
     extract::ConnectInfo,
-    http::{HeaderMap, HeaderValue, Version, header},
+    http::{HeaderValue, Version, header},
     response::{IntoResponse, Response},
 };
 use futures_util::FutureExt;
@@ -38,7 +38,7 @@ use tower::Service;
 use super::{
     AppState, RequestError,
     body::read_deadline,
-    form::sign_up_failed,
+    form::form_is_lost,
     limits::{
         BODY_MAX_BYTES, CLIENT_TIMEOUTS, HEAD_MAX_BYTES, HTTP2_CONNECTION_WINDOW_BYTES,
         HTTP2_MAX_STREAMS, LINGER_MAX_BYTES, LINGER_TIMEOUT, LISTEN_BACKLOG, PLACE_TIMEOUT,
@@ -276,7 +276,7 @@ async fn send_error(state: &AppState, error: RequestError, is_form: bool, stream
     let request = &b"GET / HTTP/1.1\r\nConnection: close\r\n\r\n"[..];
     let service = service_fn(|_| {
         let response = match is_form {
-            true => sign_up_failed(&state.pages, &HeaderMap::new(), String::new(), &error),
+            true => form_is_lost(&state.pages, &error),
             false => error.clone().into_response(),
         };
         let response = middleware::finalize_error(&state.response_headers, response);

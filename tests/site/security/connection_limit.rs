@@ -130,6 +130,9 @@ async fn slow_connections_of_the_largest_client_make_room() {
             assert!(response.contains("\r\nretry-after: 1\r\n"), "{response}");
             let content_type = format!("\r\ncontent-type: {content_type}\r\n");
             assert!(response.contains(&content_type), "{response}");
+            // Its path may have been that of another form.
+            let leads_home = response.contains(r#"action="/#waitlist""#);
+            assert_eq!(leads_home, content_type.contains("html"), "{response}");
             statuses.push(503);
         }
     }

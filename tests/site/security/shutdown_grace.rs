@@ -39,6 +39,8 @@ fn second_signal_skips_the_grace_period() {
     });
     server.signal("-INT");
     assert_eq!(server.wait_for_exit(), Some(0));
+    let log = server.log_without_requests().join("\n");
+    assert!(log.contains("cut off, as asked"), "{log}");
 }
 
 /// Starts a server that sends a message to a mail server, which never replies.
