@@ -35,7 +35,7 @@ impl ConfirmationCounts {
             let given_up = counted(self.given_up, "person", "people");
             writeln!(
                 out,
-                "{given_up} got none in {ATTEMPTS_MAX} attempts: `landing messages confirmation` says why"
+                "{given_up} got none for certain in {ATTEMPTS_MAX} attempts: `landing messages confirmation` says why"
             )?;
         }
         Ok(())

@@ -33,7 +33,10 @@ fn words(status: &DeliveryStatus) -> Option<String> {
     let reply = status.reply.as_ref().map(ServerReply::to_string);
     reply.or_else(|| match status.state {
         DeliveryState::Deferred => Some("not sent: no reply of the mail server".into()),
-        DeliveryState::Refused => Some("not sent: this program refused the address".into()),
+        DeliveryState::Refused => Some(
+            "not sent: the address cannot be written, or the mailbox had five messages that day"
+                .into(),
+        ),
         _ => None,
     })
 }

@@ -342,7 +342,7 @@ pub mod links {
     pub const UNSUBSCRIBE_TITLE: &str = "Leave the waitlist?";
     /// Below the heading.
     pub const UNSUBSCRIBE_TEXT: &str =
-        "We will erase {address}. You will not hear from {product} again.";
+        "We will erase {address}. {product} writes to it again only if somebody signs it up.";
     /// Label of the button.
     pub const UNSUBSCRIBE: &str = "Unsubscribe";
     /// Label of the link to the landing page.

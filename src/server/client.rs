@@ -23,6 +23,15 @@ impl ClientKey {
     /// Stands for clients that are not known any more. No client has this address.
     pub(super) const UNKNOWN: Self = Self(IpAddr::V6(Ipv6Addr::UNSPECIFIED));
 
+    /// Returns the IPv4 address, or the IPv6 /48. It is the largest network that providers assign to one customer
+    /// (RFC 6177), whose 65,536 networks would otherwise be as many clients.
+    pub(super) fn site(self) -> Self {
+        Self(match self.0 {
+            IpAddr::V6(v6) => Ipv6Addr::from_bits(v6.to_bits() >> 80 << 80).into(),
+            v4 => v4,
+        })
+    }
+
     /// Returns whether the client is an IPv6 network.
     pub(super) fn is_ipv6(self) -> bool {
         self.0.is_ipv6()

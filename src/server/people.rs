@@ -61,8 +61,8 @@ impl People {
             ..WaitlistEntry::new(email.clone(), now)
         };
         let (is_new, promise) = within_deadline(self.join(entry)).await?;
-        if let (Some(confirmation), Promise::Renewed) = (&self.confirmation, promise) {
-            confirmation.ask(&email, client);
+        if let Some(confirmation) = &self.confirmation {
+            confirmation.ask(&email, client, promise);
         }
         let was_asked = promise == Promise::Recent;
         let listed = RequestError::AlreadyListed { was_asked };

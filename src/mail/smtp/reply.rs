@@ -125,7 +125,7 @@ impl ServerReply {
     }
 
     /// Returns whether the text begins with an enhanced code.
-    pub(in crate::mail) fn has_enhanced_code(&self) -> bool {
+    pub fn has_enhanced_code(&self) -> bool {
         ["2.", "4.", "5."]
             .iter()
             .any(|it| self.text().starts_with(it))

@@ -15,10 +15,6 @@ use crate::{
     },
 };
 
-/// How many messages in a row the mail server may refuse, for another reason than a bad address. After that, it probably refuses
-/// the sender, and the others get the message if the cause is fixed before their last attempt.
-const REFUSALS_MAX: usize = 5;
-
 /// The e-mail for a person.
 struct WrittenMessage {
     bytes: Vec<u8>,
@@ -61,7 +57,9 @@ impl Task<'_> {
             Some(message) => self.deliver(entry, &message).await,
             None => DeliveryStatus::new(DeliveryState::Refused),
         };
-        self.defer_refusals(&mut status);
+        if is_unexplained(&status) {
+            status.state = DeliveryState::Deferred;
+        }
         status.since = Some(SystemTime::now());
         let done = DeliveryStart {
             state: status.state,
@@ -121,19 +119,6 @@ impl Task<'_> {
         list.add_deliveries(&id, self.known, vec![delivery]).await
     }
 
-    /// Defers a message that is refused after many others: not all of these people can have mistyped their address.
-    fn defer_refusals(&mut self, status: &mut DeliveryStatus) {
-        let Some(reply) = &status.reply else {
-            return;
-        };
-        let is_bad_address = reply.is_bad_address();
-        let is_refused = status.state == DeliveryState::Refused && !is_bad_address;
-        self.refusals = if is_refused { self.refusals + 1 } else { 0 };
-        if self.refusals > REFUSALS_MAX {
-            status.state = DeliveryState::Deferred;
-        }
-    }
-
     /// Writes the message for a person.
     fn write(
         &self,
@@ -168,4 +153,12 @@ impl Task<'_> {
             secrets: [token, code],
         })
     }
+}
+
+/// Returns whether a refusal does not say that it is about the person, as `550 relay not permitted` does not. The person gets
+/// the message if the owner fixes the cause before the last attempt.
+fn is_unexplained(status: &DeliveryStatus) -> bool {
+    let reply = status.reply.as_ref();
+    status.state == DeliveryState::Refused
+        && reply.is_some_and(|it| !it.has_enhanced_code() && !it.is_bad_address())
 }

@@ -11,7 +11,9 @@ use std::{
 use crate::{server::ClientKey, waitlist::AddressHash};
 
 /// Maximum number of messages to a mailbox in 24 hours.
-const MAILBOX_MESSAGES_MAX: usize = 5;
+pub(super) const MAILBOX_MESSAGES_MAX: usize = 5;
+/// The same for somebody who has left, whom a stranger may sign up again and again. One may have come before.
+pub(super) const SUPPRESSED_MESSAGES_MAX: usize = 2;
 /// Number of bad addresses in 24 hours from which on a client must wait, if they are more than a share of its messages:
 /// thousands of people may be behind one address, and some of them mistype theirs.
 const BAD_ADDRESSES_MAX: u32 = 5;
@@ -182,14 +184,14 @@ impl History {
         troubles.map(|it| it.by).collect::<HashSet<_>>().len()
     }
 
-    /// Returns whether a mailbox has had as many messages as it may.
-    pub(super) fn is_full(&self, mailbox: AddressHash, recipient: AddressHash) -> bool {
+    /// Returns whether a mailbox has had this number of messages.
+    pub(super) fn has_had(&self, max: usize, mailbox: AddressHash, recipient: AddressHash) -> bool {
         let arrived = self.attempts.iter().filter(|attempt| {
             attempt.result.may_have_arrived()
                 && (self.mailboxes.get(&attempt.recipient) == Some(&mailbox)
                     || attempt.recipient == recipient)
         });
-        arrived.count() >= MAILBOX_MESSAGES_MAX
+        arrived.count() >= max
     }
 
     /// Returns whether there was an attempt to ask a person since a time.

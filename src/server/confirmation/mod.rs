@@ -11,7 +11,7 @@
 //! which nobody knows whether it was sent counts, one that the mail server has not accepted does not. Of several instances,
 //! each knows the messages of the others after its next sweep.
 //!
-//! **Each client has a share of the budget.** It may have as many messages in 24 hours as are left for everybody: half of
+//! **Each client, of IPv6 each /48, has a share of the budget.** It may have as many messages in 24 hours as are left for everybody: half of
 //! the budget if it is alone, a third if there are two. So a client that comes later always finds some. The newest sign-up
 //! of the client that was served least is next, whose person is waiting for it. Every attempt counts. A client that names
 //! addresses that do not exist waits before everybody does, and so does one whose messages the mail server objects to
@@ -142,9 +142,13 @@ impl Confirmation {
         task::run(self, stopping).await;
     }
 
-    /// Asks a person, after the list has recorded that it must. Does not wait.
-    pub(super) fn ask(&self, email: &Email, client: ClientKey) {
-        self.queue().add(email.clone(), client);
+    /// Asks a person as promised, after the list has recorded that. Does not wait.
+    pub(super) fn ask(&self, email: &Email, client: ClientKey, promise: Promise) {
+        match promise {
+            Promise::Renewed => self.queue().add(email.clone(), client.site()),
+            Promise::Recent => self.queue().add_client(email, client.site()),
+            Promise::NotListed | Promise::NotNeeded => return,
+        }
         self.asked.notify_one();
     }
 

@@ -7,15 +7,22 @@ use crate::{
     waitlist::{DeliveryStart, Email},
 };
 
-/// Maximum number of people in the queue, which then takes about 6 MB. The next sweep finds the others.
+/// Maximum number of people in the queue, which then takes about 7 MB. The next sweep finds the others.
 pub(super) const PEOPLE_MAX: usize = 1 << 14;
+
+/// Maximum number of them whom one client has signed up. So three clients do not fill the queue.
+const PEOPLE_OF_CLIENT_MAX: usize = PEOPLE_MAX / 8;
+/// Maximum number of clients of a person.
+const CLIENTS_MAX: usize = 8;
 
 /// A person to ask.
 #[derive(Clone, Debug)]
 pub(super) struct Ask {
     pub(super) email: Email,
-    /// The client that has signed the person up. After a restart it is unknown, and all such people are like those of one.
-    pub(super) by: ClientKey,
+    /// The clients that have signed the person up: a stranger's, perhaps, and the person's own. The one that was served least
+    /// counts, or the stranger could keep the person waiting. After a restart they are unknown, and all such people are like
+    /// those of one client.
+    pub(super) by: Vec<ClientKey>,
     /// The delivery of an earlier attempt, which is tried again.
     pub(super) retry: Option<DeliveryStart>,
 }
@@ -40,18 +47,35 @@ struct QueuedAsk {
 }
 
 impl Queue {
-    /// Adds a person who has signed up a moment ago. One who waits for another attempt goes on waiting.
+    /// Adds a person who has signed up a moment ago. One who waits goes on waiting.
     pub(super) fn add(&mut self, email: Email, by: ClientKey) {
+        if self.people.contains_key(&email.key()) {
+            return self.add_client(&email, by);
+        }
+        let people = self.people.values();
+        if people.filter(|it| it.ask.by[0] == by).count() >= PEOPLE_OF_CLIENT_MAX {
+            return;
+        }
         if self.people.len() >= PEOPLE_MAX {
             self.drop_oldest();
         }
         let ask = Ask {
             email,
-            by,
+            by: vec![by],
             retry: None,
         };
         self.added += 1;
         self.insert(ask, Instant::now(), self.added);
+    }
+
+    /// Notes another client that has signed a person up, if the person waits.
+    pub(super) fn add_client(&mut self, email: &Email, by: ClientKey) {
+        if let Some(queued) = self.people.get_mut(&email.key())
+            && queued.ask.by.len() < CLIENTS_MAX
+            && !queued.ask.by.contains(&by)
+        {
+            queued.ask.by.push(by);
+        }
     }
 
     /// Adds a person who is asked after those who have signed up since, and not before `at`.
@@ -78,17 +102,19 @@ impl Queue {
     }
 
     /// Takes the person who is next: the newest sign-up of the client for which `rank` is lowest. Clients for which it is
-    /// `None` must wait.
+    /// `None` must wait. Returns the client too.
     pub(super) fn take(
         &mut self,
         now: Instant,
         rank: impl Fn(ClientKey) -> Option<u32>,
-    ) -> Option<Ask> {
+    ) -> Option<(Ask, ClientKey)> {
         let due = self.people.iter().filter(|(_, it)| it.at <= now);
-        let ranked = due.filter_map(|(key, it)| Some((rank(it.ask.by)?, Reverse(it.order), key)));
-        let (_, _, key) = ranked.min_by_key(|(rank, order, _)| (*rank, *order))?;
+        let of_clients = due.flat_map(|(key, it)| it.ask.by.iter().map(move |by| (key, it, *by)));
+        let ranked =
+            of_clients.filter_map(|(key, it, by)| Some(((rank(by)?, Reverse(it.order)), key, by)));
+        let (_, key, by) = ranked.min_by_key(|(place, ..)| *place)?;
         let key = key.clone();
-        self.people.remove(&key).map(|it| it.ask)
+        Some((self.people.remove(&key)?.ask, by))
     }
 
     /// Returns when the first person may be asked, unless the client must wait.

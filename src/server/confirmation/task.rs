@@ -15,7 +15,10 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Confirmation,
     asked::{AskedPeople, Due, is_open, recent_attempts, result_of, retry_pause},
-    history::{AttemptResult, DeliveryAttempt, History, LONGEST_PAUSE, pause_after},
+    history::{
+        AttemptResult, DeliveryAttempt, History, LONGEST_PAUSE, MAILBOX_MESSAGES_MAX,
+        SUPPRESSED_MESSAGES_MAX, pause_after,
+    },
     mailbox::hash_mailbox,
     queue::Ask,
     sweep,
@@ -39,6 +42,8 @@ const FAILED_SWEEP_PAUSE: Duration = Duration::from_secs(60);
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Number of clients in a row with trouble, from which on everybody waits.
 const CLIENTS_TOGETHER: usize = 3;
+/// The longest pause for everybody after trouble: three clients can cause it, and somebody else is to be asked within a minute.
+const LONGEST_PAUSE_FOR_ALL: Duration = Duration::from_secs(45);
 /// Pause before a person is asked after another process has changed the ledger.
 const CHANGED_LEDGER_PAUSE: Duration = Duration::from_millis(100);
 
@@ -60,7 +65,6 @@ pub(super) async fn run(confirmation: &Confirmation, stopping: &CancellationToke
             give_up.clone(),
         ),
         known: 0,
-        refusals: 0,
         history: History::new(sender.settings.messages_per_day),
         troubles: 0,
         paused_until: None,
@@ -93,8 +97,6 @@ pub(super) struct Task<'a> {
     pub(super) mailer: Mailer<'a>,
     /// The number of deliveries in the ledger.
     pub(super) known: u32,
-    /// How many messages in a row the mail server has refused.
-    pub(super) refusals: usize,
     history: History,
     /// How often in a row something went wrong that is about everybody, and until when everybody waits.
     troubles: u32,
@@ -114,7 +116,7 @@ impl Task<'_> {
                     () = self.sweep() => {}
                 }
             }
-            let Some(ask) = self.next() else {
+            let Some((ask, by)) = self.next() else {
                 let wake_at = self.wake_at();
                 tokio::select! {
                     biased;
@@ -132,7 +134,7 @@ impl Task<'_> {
                 connected = self.mailer.connect() => connected,
             };
             match connected {
-                Ok(()) => self.ask(ask).await,
+                Ok(()) => self.ask(ask, by).await,
                 Err(error) => {
                     let server = &self.confirmation.sender.settings.mail.smtp;
                     self.pause_after_trouble(&format!("{server}: {error}"));
@@ -142,8 +144,8 @@ impl Task<'_> {
         }
     }
 
-    /// Returns the person who is next.
-    fn next(&mut self) -> Option<Ask> {
+    /// Returns the person who is next, and the client to which the message counts.
+    fn next(&mut self) -> Option<(Ask, ClientKey)> {
         let is_paused = !self.is_loaded || self.pause_end().is_some();
         if is_paused || self.confirmation.queue().len() == 0 {
             return None;
@@ -177,8 +179,8 @@ impl Task<'_> {
     }
 
     /// Asks a person, and puts the person into the queue again if the message must be tried again.
-    async fn ask(&mut self, ask: Ask) {
-        match self.try_ask(&ask).await {
+    async fn ask(&mut self, ask: Ask, by: ClientKey) {
+        match self.try_ask(&ask, by).await {
             Ok(None) => {}
             Ok(Some(Due { retry, pause })) => {
                 let at = Instant::now() + pause;
@@ -198,7 +200,7 @@ impl Task<'_> {
     }
 
     /// Asks a person. Returns how to ask the person again, if the message must be tried again.
-    async fn try_ask(&mut self, ask: &Ask) -> Result<Option<Due>, AskError> {
+    async fn try_ask(&mut self, ask: &Ask, by: ClientKey) -> Result<Option<Due>, AskError> {
         // After connecting, which takes time: the person may have left or confirmed a moment ago.
         let entry = self.confirmation.list.person(&ask.email).await?;
         let Some(entry) = entry.filter(WaitlistEntry::awaits_confirmation) else {
@@ -219,7 +221,13 @@ impl Task<'_> {
             };
             retry = latest.retry;
         }
-        let is_full = self.history.is_full(mailbox, recipient);
+        let is_suppressed = self.confirmation.list.is_suppressed(&entry.email).await?;
+        let max = if is_suppressed {
+            SUPPRESSED_MESSAGES_MAX
+        } else {
+            MAILBOX_MESSAGES_MAX
+        };
+        let is_full = self.history.has_had(max, mailbox, recipient);
         // A message that the mailbox may have is sent again when there is room: the next sweeps find it.
         if is_full && retry.is_some() {
             return Ok(None);
@@ -237,11 +245,13 @@ impl Task<'_> {
                 at: SystemTime::now(),
                 number: (delivery.number, delivery.attempts),
                 recipient,
-                by: Some(ask.by),
+                by: Some(by),
                 result,
             };
             self.history.add(attempt, mailbox);
-            self.confirmation.tries.reset(&entry.email);
+            if result.may_have_arrived() {
+                self.confirmation.tries.reset(&entry.email);
+            }
             self.note(result, &status);
         }
         Ok(next_attempt(delivery))
@@ -287,7 +297,10 @@ impl Task<'_> {
     /// Makes everybody wait, each time longer.
     fn pause_after_trouble(&mut self, reason: &str) {
         self.troubles += 1;
-        self.pause(pause_after(self.troubles), reason);
+        self.pause(
+            pause_after(self.troubles).min(LONGEST_PAUSE_FOR_ALL),
+            reason,
+        );
     }
 
     /// Makes everybody wait.
@@ -336,7 +349,7 @@ impl Task<'_> {
         {
             let mut queue = self.confirmation.queue();
             for (email, due) in found.due {
-                let (by, retry) = (ClientKey::UNKNOWN, due.retry);
+                let (by, retry) = (vec![ClientKey::UNKNOWN], due.retry);
                 queue.add_later(Ask { email, by, retry }, Instant::now() + due.pause);
             }
         }

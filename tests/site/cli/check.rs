@@ -201,7 +201,7 @@ fn counts_the_people_whose_message_was_given_up() {
         cli.stdout(&["check"]),
         "3 on the list, no faults\n\
          59 messages to confirm an address in the last 24 hours, 1 person waits for one\n\
-         1 person got none in 20 attempts: `landing messages confirmation` says why\n"
+         1 person got none for certain in 20 attempts: `landing messages confirmation` says why\n"
     );
     let confirmations = &cli.json(&["check"])["confirmations"];
     let expected = json!({ "last_24_hours": 59, "waiting": 1, "given_up": 1 });

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::{
     StoreFixture,
     confirmation_fixtures::{
-        deliveries_to, join_from, open, site, wait_for, wait_for_state, wait_until_asked,
+        deliveries_to, join_from, open, post_from, site, wait_for, wait_for_state, wait_until_asked,
     },
 };
 use crate::{
@@ -31,13 +31,15 @@ conformance_tests! {
     server_that_closes_connections_gets_few,
 }
 
-/// A client that asks for everything leaves as much as it gets.
+/// A client that asks for everything leaves as much as it gets, also with all networks of an IPv6 /48.
 async fn client_has_a_share_of_the_budget(fixture: impl StoreFixture) {
     let (list, server) = (open(&fixture), SmtpServer::start());
     let site = site(&list, &server, &["--confirm-per-day=20"]).await;
     wait_for_first_sweep(&site, &*list).await;
     for number in 0..70 {
-        join_from(&site, 1, &format!("junk-{number}@example.com")).await;
+        let address = format!("2001:db8:0:{number}::1");
+        let typed = format!("junk-{number}@example.com");
+        assert_eq!(post_from(&site, &address, &typed).await, 201);
     }
     wait_for(&server, 1 + 10).await;
     // Three visitors later, so each of them is asked at once.
@@ -51,6 +53,14 @@ async fn client_has_a_share_of_the_budget(fixture: impl StoreFixture) {
     let junk = server.recipients();
     let junk = junk.iter().filter(|it| it.starts_with("junk")).count();
     assert_eq!(junk, 10, "half of the budget");
+    // One address was no junk, and its owner signs up too.
+    let asked = server.recipients();
+    let mut typed = (0..70).map(|number| format!("junk-{number}@example.com"));
+    let typed = typed
+        .find(|typed| !asked.contains(typed))
+        .expect("some wait");
+    assert_eq!(post_from(&site, "203.0.113.5", &typed).await, 409);
+    wait_for_state(&*list, &typed, DeliveryState::Accepted).await;
 }
 
 /// A slow mail server has the first person of the first client, while everybody else signs up.

@@ -29,7 +29,7 @@ use super::{
 use crate::mail::smtp_server::{Action, SmtpServer, Step};
 
 conformance_tests! {
-    refusals_in_a_row_are_no_mistyped_addresses,
+    refusals_without_a_reason_are_no_mistyped_addresses,
     server_that_stalls_at_a_reset_delays_nobody,
     replies_that_quote_the_message_are_hidden,
     reply_that_quotes_the_lines_shows_no_part_of_the_link,
@@ -43,7 +43,7 @@ conformance_tests! {
     person_who_has_left_and_returned_can_confirm_again,
 }
 
-async fn refusals_in_a_row_are_no_mistyped_addresses(fixture: impl StoreFixture) {
+async fn refusals_without_a_reason_are_no_mistyped_addresses(fixture: impl StoreFixture) {
     let list = open(&fixture);
     let server = SmtpServer::acting(
         Step::Recipient,
@@ -51,16 +51,11 @@ async fn refusals_in_a_row_are_no_mistyped_addresses(fixture: impl StoreFixture)
         Action::Reply("550 relay access denied"),
     );
     let site = site(&list, &server, &[]).await;
-    for client in 0..8 {
+    // They get the message when the owner has fixed the cause.
+    for client in 0..2 {
         let typed = format!("{client}@example.com");
         join_from(&site, client, &typed).await;
-        // The others get the message when the owner has fixed the cause.
-        let state = if client < 5 {
-            DeliveryState::Refused
-        } else {
-            DeliveryState::Deferred
-        };
-        wait_for_state(&*list, &typed, state).await;
+        wait_for_state(&*list, &typed, DeliveryState::Deferred).await;
     }
 }
 

@@ -77,10 +77,15 @@ pub(super) async fn wait_until_held(has_it: Receiver<()>) {
 
 /// Signs up as the visitor of a proxy, with the address 203.0.113.`client`.
 pub(super) async fn join_from(site: &TestSite, client: u8, typed: &str) {
+    let address = format!("203.0.113.{client}");
+    assert_eq!(post_from(site, &address, typed).await, 201, "{typed}");
+}
+
+/// Signs up from this address of a client, and returns the status.
+pub(super) async fn post_from(site: &TestSite, address: &str, typed: &str) -> StatusCode {
     let post = site.post("/api/waitlist").json(&json!({ "email": typed }));
-    let post = post.header("x-forwarded-for", format!("203.0.113.{client}"));
-    let response = post.send().await.expect("a response");
-    assert_eq!(response.status(), 201, "{typed}");
+    let post = post.header("x-forwarded-for", address);
+    post.send().await.expect("a response").status()
 }
 
 pub(super) fn open(fixture: &impl StoreFixture) -> Arc<dyn Waitlist> {
