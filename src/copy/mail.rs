@@ -13,11 +13,11 @@ subject: \"{code} is your code for {product}\"
 ---
 # {code}
 
-Enter this code where you signed up, or confirm your address with one click:
+Enter this code where you signed up, or confirm your address with this link:
 
 [Confirm my address]({link})
 
-Then we'll email you when {product} is ready.
+Then we will email you when {product} is ready.
 ";
 /// Why the person gets that message, in its footer.
 pub const CONFIRM_REASON: &str = "You get this message because somebody entered your address on the waitlist of \

@@ -270,7 +270,7 @@ pub mod contact {
     /// Title of the page that asks for the code.
     pub const CODE_TITLE: &str = "Check your inbox";
     /// Below the form: what happens with the address.
-    pub const PRIVACY: &str = "Launch news only. Leave with one click.";
+    pub const PRIVACY: &str = "Launch news only. Leave at any time.";
     /// Label of the link after it, if the owner has a privacy policy.
     pub const PRIVACY_LINK: &str = "Privacy policy";
 }
