@@ -5,16 +5,11 @@ use std::{sync::Arc, time::Duration};
 use anyhow::{Context, bail, ensure};
 use axum::body::{Body, to_bytes};
 use html_escape::encode_text;
-use hyper::{Method, Request, Response, StatusCode, client::conn::http1, header};
-use hyper_util::rt::TokioIo;
-use tokio::{
-    io::{AsyncRead, AsyncWrite},
-    net::TcpStream,
-    time::{sleep, timeout},
-};
-use tokio_rustls::TlsConnector;
-use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto::ring, pki_types::ServerName};
-use url::Url;
+use hyper::{Method, Request, Response, StatusCode, header};
+use hyper_rustls::HttpsConnectorBuilder;
+use hyper_util::{client::legacy::Client, rt::TokioExecutor};
+use tokio::time::{sleep, timeout};
+use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto::ring};
 
 use crate::{config::Origin, waitlist::Email};
 
@@ -104,58 +99,32 @@ pub(super) async fn request(
     method: Method,
     body: Option<(&str, &'static str)>,
 ) -> anyhow::Result<Response<String>> {
+    let mut request = Request::builder().method(method).uri(url);
+    if let Some((content_type, _)) = body {
+        request = request.header(header::CONTENT_TYPE, content_type);
+    }
+    let (_, body) = body.unwrap_or_default();
+    let request = request.body(Body::from(body))?;
+    let connector = HttpsConnectorBuilder::new().with_tls_config(tls_config()?);
+    let connector = connector.https_or_http().enable_http1().build();
+    let client = Client::builder(TokioExecutor::new()).build(connector);
     let response = async {
-        let url = Url::parse(url)?;
-        let host = url.host_str().unwrap_or_default().to_owned();
-        let port = url.port_or_known_default().unwrap_or(443);
-        let address = (host.trim_matches(['[', ']']), port);
-        let stream = TcpStream::connect(address).await;
-        let stream = stream.context("cannot connect")?;
-        let (content_type, body) = body.unwrap_or_default();
-        let authority = match url.port() {
-            Some(port) => format!("{host}:{port}"),
-            None => host.clone(),
-        };
-        let mut request = Request::builder().method(method).uri(url.path());
-        request = request.header(header::HOST, authority);
-        if !content_type.is_empty() {
-            request = request.header(header::CONTENT_TYPE, content_type);
-        }
-        let request = request.body(Body::from(body))?;
-        match url.scheme() {
-            "http" => exchange(stream, request).await,
-            _ => exchange(encrypt(stream, host).await?, request).await,
-        }
+        let response = client.request(request).await;
+        let (head, body) = response.context("cannot connect")?.into_parts();
+        let body = to_bytes(Body::new(body), PAGE_MAX_BYTES).await;
+        let body = body.context("cannot read the page")?;
+        let body = String::from_utf8_lossy(&body).into_owned();
+        Ok(Response::from_parts(head, body))
     };
     let response = timeout(TIMEOUT, response).await;
     response.context("no response within 10 seconds")?
 }
 
-async fn encrypt(
-    stream: TcpStream,
-    host: String,
-) -> anyhow::Result<impl AsyncRead + AsyncWrite + Send + Unpin + 'static> {
+/// A machine without certificates, such as a small container, can still ask a site over HTTP.
+fn tls_config() -> anyhow::Result<ClientConfig> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    let connector = TlsConnector::from(Arc::new(config));
-    let connected = connector.connect(ServerName::try_from(host)?, stream).await;
-    connected.context("cannot encrypt the connection")
-}
-
-/// Sends a request over a connection.
-async fn exchange(
-    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
-    request: Request<Body>,
-) -> anyhow::Result<Response<String>> {
-    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
-    tokio::spawn(connection);
-    let (head, body) = sender.send_request(request).await?.into_parts();
-    let body = to_bytes(Body::new(body), PAGE_MAX_BYTES).await;
-    let body = body.context("cannot read the page")?;
-    let body = String::from_utf8_lossy(&body).into_owned();
-    Ok(Response::from_parts(head, body))
+    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
+    let config = config.with_safe_default_protocol_versions()?;
+    Ok(config.with_root_certificates(roots).with_no_client_auth())
 }
