@@ -12,8 +12,9 @@
 //!
 //! What protects people comes first. Between the first line and the last one, each is a [`BackupItem`].
 
-use std::{fmt, time::SystemTime};
+use std::{fmt, io, time::SystemTime};
 
+use ring::digest::{Context, SHA256};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -61,16 +62,52 @@ pub(crate) struct BackupCounts {
     pub(crate) deliveries: u64,
 }
 
-impl BackupCounts {
-    pub(super) fn add(&mut self, item: &BackupItem) {
-        match item {
-            BackupItem::Suppressed(_) => self.suppressed += 1,
-            BackupItem::Departure(_) => self.departures += 1,
-            BackupItem::Message(_) => self.messages += 1,
-            BackupItem::Delivery(..) => self.deliveries += 1,
-            BackupItem::Person(_) => self.people += 1,
+/// What the lines before the last one have.
+pub(super) struct Summary {
+    hash: Context,
+    pub(super) counts: BackupCounts,
+}
+
+impl Summary {
+    /// Begins with the first line.
+    pub(super) fn new(first: &[u8]) -> Self {
+        let mut hash = Context::new(&SHA256);
+        hash.update(first);
+        Self {
+            hash,
+            counts: BackupCounts::default(),
         }
     }
+
+    /// Adds an item, and its line.
+    pub(super) fn add(&mut self, item: &BackupItem, line: &[u8]) {
+        self.hash.update(line);
+        let counts = &mut self.counts;
+        match item {
+            BackupItem::Suppressed(_) => counts.suppressed += 1,
+            BackupItem::Departure(_) => counts.departures += 1,
+            BackupItem::Message(_) => counts.messages += 1,
+            BackupItem::Delivery(..) => counts.deliveries += 1,
+            BackupItem::Person(_) => counts.people += 1,
+        }
+    }
+
+    /// Returns what the last line says.
+    pub(super) fn trailer(&self) -> Trailer {
+        let digest = self.hash.clone().finish();
+        let bytes = digest.as_ref().iter();
+        Trailer {
+            counts: self.counts,
+            sha256: bytes.map(|byte| format!("{byte:02x}")).collect(),
+        }
+    }
+}
+
+/// Returns a line with its line break.
+pub(super) fn to_line(line: &impl Serialize) -> io::Result<Vec<u8>> {
+    let mut text = serde_json::to_vec(line)?;
+    text.push(b'\n');
+    Ok(text)
 }
 
 /// `7 people, 3 suppressed addresses, 1 message with 5 deliveries`.

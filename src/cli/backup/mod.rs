@@ -1,10 +1,9 @@
 //! `landing backup`: writes everything that is stored, for `landing restore`.
 //!
-//! - `lines`: the format. `writer`, `reader`: write it, and read it again.
+//! `lines` has the format, and `reader` reads it again.
 
 mod lines;
 mod reader;
-mod writer;
 
 use std::{
     io::{self, Write},
@@ -15,7 +14,7 @@ use anyhow::bail;
 use indicatif::ProgressBar;
 use serde_json::json;
 
-use self::{lines::Trailer, writer::BackupWriter};
+use self::lines::{FORMAT, Frame, Header, Summary, Trailer, to_line};
 use super::{
     output_file::OutputFileArgs,
     store_location::StoreArgs,
@@ -71,28 +70,42 @@ pub(super) fn run(args: &BackupArgs) -> anyhow::Result<()> {
 /// Writes a list, and returns the last line. What protects people is read before the people: whoever leaves in between is on the list that is
 /// restored, as if they had left after the backup.
 pub(super) fn write_backup(
-    out: impl Write,
+    mut out: impl Write,
     list: &WaitlistHandle,
     bar: &ProgressBar,
 ) -> io::Result<Trailer> {
     let suppressions = list.suppressions().map_err(io::Error::other)?;
-    let mut writer = BackupWriter::new(out, suppressions.key(), SystemTime::now())?;
+    let first = to_line(&Frame::Backup(Header {
+        format: FORMAT,
+        program: format!("landing {}", env!("LANDING_VERSION")),
+        created_at: SystemTime::now(),
+        key: suppressions.key(),
+    }))?;
+    out.write_all(&first)?;
+    let mut summary = Summary::new(&first);
+    let mut write = |item: &BackupItem| {
+        let line = to_line(item)?;
+        summary.add(item, &line);
+        out.write_all(&line)
+    };
     for item in BackupItem::of_suppressions(&suppressions) {
-        writer.write(&item)?;
+        write(&item)?;
     }
     for message in list.messages().map_err(io::Error::other)? {
         let id = message.id.clone();
         let deliveries = list.deliveries(&id).map_err(io::Error::other)?;
-        writer.write(&BackupItem::Message(message))?;
+        write(&BackupItem::Message(message))?;
         for delivery in deliveries {
-            writer.write(&BackupItem::Delivery(id.clone(), delivery))?;
+            write(&BackupItem::Delivery(id.clone(), delivery))?;
         }
     }
     let entries = list.entries(Selection::default());
     for entry in entries.map_err(io::Error::other)?.entries {
-        writer.write(&BackupItem::Person(entry.map_err(io::Error::other)?))?;
+        write(&BackupItem::Person(entry.map_err(io::Error::other)?))?;
         bar.inc(1);
     }
     bar.finish_and_clear();
-    writer.finish()
+    let trailer = summary.trailer();
+    out.write_all(&to_line(&Frame::End(trailer.clone()))?)?;
+    Ok(trailer)
 }

@@ -8,14 +8,10 @@ use std::{
     time::SystemTime,
 };
 
-use ring::digest::{Context, SHA256};
 use serde_json::Value;
 use thiserror::Error;
 
-use super::{
-    lines::{BackupCounts, FORMAT, Frame, Header, Trailer},
-    writer::{hex, to_line},
-};
+use super::lines::{BackupCounts, FORMAT, Frame, Header, Summary, to_line};
 use crate::waitlist::{BackupItem, ListKey, MessageId};
 
 /// The beginning of the last line.
@@ -49,11 +45,10 @@ pub(crate) enum BackupError {
 /// unchanged. It begins again afterwards, so fuse it.
 pub(crate) struct BackupReader<R> {
     file: BufReader<R>,
-    hash: Context,
     line_number: u64,
     key: ListKey,
     created_at: SystemTime,
-    counts: BackupCounts,
+    summary: Summary,
     last_message: Option<MessageId>,
 }
 
@@ -77,15 +72,12 @@ impl<R: Read> BackupReader<R> {
         let Header {
             key, created_at, ..
         } = header;
-        let mut hash = Context::new(&SHA256);
-        hash.update(&first);
         Ok(Self {
             file,
-            hash,
             line_number: 1,
             key,
             created_at,
-            counts: BackupCounts::default(),
+            summary: Summary::new(&first),
             last_message: None,
         })
     }
@@ -103,7 +95,7 @@ impl<R: Read> BackupReader<R> {
     /// Reads the rest of the backup, and returns what it has.
     pub(crate) fn verify(mut self) -> Result<BackupCounts, BackupError> {
         while self.next_item()?.is_some() {}
-        Ok(self.counts)
+        Ok(self.summary.counts)
     }
 
     fn next_item(&mut self) -> Result<Option<BackupItem>, BackupError> {
@@ -121,18 +113,13 @@ impl<R: Read> BackupReader<R> {
             }
             _ => {}
         }
-        self.hash.update(&text);
-        self.counts.add(&item);
+        self.summary.add(&item, &text);
         Ok(Some(item))
     }
 
     /// Compares the last line with the counts and the checksum of the lines before it.
     fn check_trailer(&mut self, found: &[u8]) -> Result<(), BackupError> {
-        let expected = Trailer {
-            counts: self.counts,
-            sha256: hex(self.hash.clone().finish()),
-        };
-        let expected = to_line(&Frame::End(expected))?;
+        let expected = to_line(&Frame::End(self.summary.trailer()))?;
         if found != expected || !self.file.fill_buf()?.is_empty() {
             return Err(BackupError::Changed);
         }
