@@ -6,7 +6,7 @@ use indicatif::ProgressIterator;
 use serde_json::json;
 
 use super::{
-    export_format::ExportWriter,
+    export_format::{CSV_HEADER, EntryFields},
     output_file::OutputFileArgs,
     selection::SelectionArgs,
     store_location::StoreArgs,
@@ -41,11 +41,20 @@ pub(super) fn run(args: &ExportArgs) -> anyhow::Result<()> {
     let bar = entry_progress(entries.count, "writing");
     let written = args.output.write(move |out| {
         let _list = list;
-        let mut writer = ExportWriter::new(args.json, out)?;
-        for entry in entries.entries.progress_with(bar) {
-            writer.write(&entry.map_err(io::Error::other)?)?;
+        if !args.json {
+            writeln!(out, "{CSV_HEADER}")?;
         }
-        writer.finish()
+        let mut written = 0;
+        for entry in entries.entries.progress_with(bar) {
+            let entry = entry.map_err(io::Error::other)?;
+            let fields = EntryFields::from(&entry);
+            match args.json {
+                true => fields.write_json(&mut *out)?,
+                false => fields.write_csv(&mut *out)?,
+            }
+            written += 1;
+        }
+        Ok(written)
     })?;
     let Some((name, written)) = written else {
         return Ok(());

@@ -12,10 +12,8 @@ use crate::{
     waitlist::{Source, WaitlistEntry},
 };
 
-/// The columns, in their order.
-const COLUMNS: [&str; 4] = ["email", "joined_at", "source", "confirmed_at"];
-/// Starts a CSV file, because spreadsheets recognize UTF-8 by it.
-const BYTE_ORDER_MARK: &str = "\u{feff}";
+/// The header row of a CSV file. Spreadsheets recognize UTF-8 by the byte order mark.
+pub(crate) const CSV_HEADER: &str = "\u{feff}email,joined_at,source,confirmed_at";
 
 /// A person as `list` and `export` print them. In JSON, unknown fields are absent.
 #[derive(Serialize)]
@@ -39,48 +37,23 @@ impl<'a> From<&'a WaitlistEntry> for EntryFields<'a> {
     }
 }
 
-/// Writes entries.
-pub(crate) struct ExportWriter<W: Write> {
-    json: bool,
-    out: W,
-    entries: u64,
-}
-
-impl<W: Write> ExportWriter<W> {
-    /// Begins a CSV file with its header row. Spreadsheets recognize UTF-8 by the byte order mark.
-    pub(crate) fn new(json: bool, mut out: W) -> io::Result<Self> {
-        if !json {
-            writeln!(out, "{BYTE_ORDER_MARK}{}", COLUMNS.join(","))?;
-        }
-        Ok(Self {
-            json,
-            out,
-            entries: 0,
-        })
+impl EntryFields<'_> {
+    /// Writes a line of JSON.
+    pub(crate) fn write_json(&self, mut out: impl Write) -> io::Result<()> {
+        serde_json::to_writer(&mut out, self)?;
+        writeln!(out)
     }
 
-    pub(crate) fn write(&mut self, entry: &WaitlistEntry) -> io::Result<()> {
-        let fields = EntryFields::from(entry);
-        self.entries += 1;
-        if self.json {
-            serde_json::to_writer(&mut self.out, &fields)?;
-            return self.out.write_all(b"\n");
-        }
-        // No quoting is needed: `Email` and `Source` reject commas, quotation marks and line breaks.
+    /// Writes a row of CSV. No quoting is needed: `Email` and `Source` reject commas, quotation marks and line breaks.
+    pub(crate) fn write_csv(&self, mut out: impl Write) -> io::Result<()> {
         writeln!(
-            self.out,
+            out,
             "{},{},{},{}",
-            escape_formula(fields.email),
-            fields.joined_at,
-            escape_formula(fields.source.unwrap_or_default()),
-            fields.confirmed_at.unwrap_or_default(),
+            escape_formula(self.email),
+            self.joined_at,
+            escape_formula(self.source.unwrap_or_default()),
+            self.confirmed_at.as_deref().unwrap_or_default(),
         )
-    }
-
-    /// Returns the number of entries.
-    pub(crate) fn finish(mut self) -> io::Result<u64> {
-        self.out.flush()?;
-        Ok(self.entries)
     }
 }
 

@@ -38,8 +38,7 @@ pub(super) fn run(args: &ListArgs) -> anyhow::Result<()> {
             let entry = entry.map_err(io::Error::other)?;
             let entry = EntryFields::from(&entry);
             if args.output.json {
-                serde_json::to_writer(&mut *out, &entry)?;
-                writeln!(out)?;
+                entry.write_json(&mut *out)?;
                 continue;
             }
             let columns = [
