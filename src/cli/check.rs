@@ -10,7 +10,7 @@ use indicatif::ProgressIterator;
 use serde::Serialize;
 
 use super::{
-    confirmation_counts::{ConfirmationCounter, ConfirmationCounts},
+    confirmation_counts::ConfirmationCounts,
     store_location::StoreArgs,
     terminal::{
         output::{OutputArgs, counted},
@@ -106,7 +106,7 @@ fn check(list: &WaitlistHandle) -> anyhow::Result<CheckReport> {
     } = list.entries(Selection::default())?;
     let bar = entry_progress(counted, "reading");
     let mut seen = HashSet::new();
-    let mut confirmations = ConfirmationCounter::read(list)?;
+    let mut confirmations = ConfirmationCounts::read(list)?;
     let (mut read, mut faults) = (0, Vec::new());
     for entry in entries.progress_with(bar) {
         let entry = entry?;
@@ -136,6 +136,6 @@ fn check(list: &WaitlistHandle) -> anyhow::Result<CheckReport> {
         faults,
         suppressed: list.suppressions()?.len() as u64,
         count_corrected_by: None,
-        confirmations: confirmations.map(ConfirmationCounter::finish),
+        confirmations,
     })
 }

@@ -16,14 +16,45 @@ use crate::{
 /// The messages that ask people to confirm their address.
 #[derive(Serialize)]
 pub(super) struct ConfirmationCounts {
-    pub(super) last_24_hours: u64,
+    last_24_hours: u64,
     /// People whose message is still to be sent.
-    pub(super) waiting: u64,
+    waiting: u64,
     /// People who got no message, and get none.
-    pub(super) given_up: u64,
+    given_up: u64,
+    #[serde(skip)]
+    key: ListKey,
+    #[serde(skip)]
+    asked: AskedPeople,
+    #[serde(skip)]
+    now: SystemTime,
 }
 
 impl ConfirmationCounts {
+    /// Reads the ledger. Returns `None` if no server has ever asked people.
+    pub(super) fn read(list: &WaitlistHandle) -> anyhow::Result<Option<Self>> {
+        // A server notes the day before it asks anybody.
+        if !list.messages()?.iter().any(|it| it.id.is_confirmation()) {
+            return Ok(None);
+        }
+        let deliveries = list.deliveries(&MessageId::confirmation())?;
+        let now = SystemTime::now();
+        Ok(Some(Self {
+            last_24_hours: count_recent(&deliveries, now) as u64,
+            waiting: 0,
+            given_up: 0,
+            key: list.key()?,
+            asked: AskedPeople::new(&deliveries),
+            now,
+        }))
+    }
+
+    /// Counts a person on the list.
+    pub(super) fn add(&mut self, entry: &WaitlistEntry) {
+        let hash = self.key.hash(entry.email.key());
+        self.waiting += u64::from(self.asked.is_due(hash, entry, self.now));
+        self.given_up += u64::from(self.asked.is_given_up(hash, entry, self.now));
+    }
+
     pub(super) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let messages = counted(self.last_24_hours, "message", "messages");
         let waiting = counted(self.waiting, "person waits", "people wait");
@@ -39,48 +70,5 @@ impl ConfirmationCounts {
             )?;
         }
         Ok(())
-    }
-}
-
-/// Counts messages that ask people to confirm their address.
-pub(super) struct ConfirmationCounter {
-    key: ListKey,
-    asked: AskedPeople,
-    counts: ConfirmationCounts,
-    now: SystemTime,
-}
-
-impl ConfirmationCounter {
-    /// Reads the ledger. Returns `None` if no server has ever asked people.
-    pub(super) fn read(list: &WaitlistHandle) -> anyhow::Result<Option<Self>> {
-        // A server notes the day before it asks anybody.
-        if !list.messages()?.iter().any(|it| it.id.is_confirmation()) {
-            return Ok(None);
-        }
-        let deliveries = list.deliveries(&MessageId::confirmation())?;
-        let now = SystemTime::now();
-        Ok(Some(Self {
-            key: list.key()?,
-            asked: AskedPeople::new(&deliveries),
-            counts: ConfirmationCounts {
-                last_24_hours: count_recent(&deliveries, now) as u64,
-                waiting: 0,
-                given_up: 0,
-            },
-            now,
-        }))
-    }
-
-    /// Counts a person on the list.
-    pub(super) fn add(&mut self, entry: &WaitlistEntry) {
-        let hash = self.key.hash(entry.email.key());
-        let is_due = self.asked.is_due(hash, entry, self.now);
-        let is_given_up = self.asked.is_given_up(hash, entry, self.now);
-        self.counts.waiting += u64::from(is_due);
-        self.counts.given_up += u64::from(is_given_up);
-    }
-
-    pub(super) fn finish(self) -> ConfirmationCounts {
-        self.counts
     }
 }
