@@ -32,19 +32,17 @@ pub(super) fn run(args: &AddArgs) -> anyhow::Result<()> {
         .iter()
         .map(|email| WaitlistEntry::new(email.clone(), now));
     let outcomes = list.join_all(entries.collect())?;
-    let each = || args.addresses.iter().zip(&outcomes);
-    let json = each().map(|(email, outcome)| {
-        let (key, _) = describe(*outcome);
-        json!({ "email": email.as_typed(), "outcome": key })
-    });
-    args.output.print_list(json, |out| {
-        for (email, outcome) in each() {
-            let (_, text) = describe(*outcome);
-            writeln!(out, "{} {text}", email.as_typed())?;
-        }
-        Ok(())
-    })?;
-    let left = each().filter(|(_, outcome)| **outcome == JoinOutcome::Suppressed);
+    let lines = args
+        .addresses
+        .iter()
+        .zip(&outcomes)
+        .map(|(email, outcome)| {
+            let (email, (key, text)) = (email.as_typed(), describe(*outcome));
+            let json = json!({ "email": email, "outcome": key });
+            (json, format!("{email} {text}"))
+        });
+    args.output.print_lines(&lines.collect::<Vec<_>>())?;
+    let left = outcomes.iter().filter(|it| **it == JoinOutcome::Suppressed);
     match left.count() {
         0 => Ok(()),
         1 => bail!("1 person was not added"),

@@ -1,4 +1,4 @@
-//! The people that `erase` and `unsubscribe` take off the list: addresses on the command line or in a file.
+//! The people that `erase` and `unsubscribe` change: addresses on the command line or in a file.
 
 use std::{
     collections::HashSet,
@@ -11,8 +11,8 @@ use serde_json::json;
 use super::{
     address::{parse_listed_address, parse_new_address, why_not_listed},
     import::{input_file, read_addresses},
-    store_location::StoreLocation,
-    terminal::output::OutputArgs,
+    store_location::{StoreArgs, StoreLocation},
+    terminal::output::{OutputArgs, counted},
 };
 use crate::waitlist::{Email, Erasure};
 
@@ -25,14 +25,37 @@ pub(super) struct PeopleArgs {
     /// - is standard input
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
+    /// Print what would be done with each person, and change nothing
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    #[command(flatten)]
+    store: StoreArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// The people, and the list that they may be on.
+pub(super) struct People<'a> {
+    emails: Vec<Email>,
+    location: StoreLocation,
+    args: &'a PeopleArgs,
+}
+
+/// What is done with people.
+#[derive(Clone, Copy, Eq, PartialEq)]
+pub(super) enum Change {
+    Erase,
+    Unsubscribe,
+    /// Lets imports add them again.
+    UndoUnsubscribe,
 }
 
 impl PeopleArgs {
-    /// Returns the addresses, each once.
+    /// Reads the addresses, each once, and finds the list.
     ///
     /// # Errors
     /// If a line of the file has no valid address.
-    pub(super) fn read(&self) -> anyhow::Result<Vec<Email>> {
+    pub(super) fn read(&self) -> anyhow::Result<People<'_>> {
         let mut emails = self.emails.clone();
         if let Some(file) = &self.file {
             let path = Some(&**file).filter(|file| *file != "-");
@@ -42,7 +65,11 @@ impl PeopleArgs {
         }
         let mut seen = HashSet::new();
         emails.retain(|email| seen.insert(email.key()));
-        Ok(emails)
+        Ok(People {
+            emails,
+            location: self.store.announce_location()?,
+            args: self,
+        })
     }
 }
 
@@ -58,43 +85,90 @@ fn read_file(path: Option<&Path>) -> anyhow::Result<Vec<Email>> {
     emails.collect()
 }
 
-/// Takes people off the list, or says in a dry run who would be. Returns for each whether they are, or were, on it.
-pub(super) fn take_off(
-    emails: &[Email],
-    location: &StoreLocation,
-    erasure: Erasure,
-    dry_run: bool,
-    output: &OutputArgs,
-) -> anyhow::Result<Vec<bool>> {
-    let list = location.open()?;
-    let were_listed = match dry_run {
-        true => list.are_listed(emails)?,
-        false => list.call_in_parts(emails, |list, part| list.erase(part, erasure))?,
-    };
-    drop(list);
-    let suppresses = matches!(erasure, Erasure::Suppress);
-    let done = if suppresses { "unsubscribed" } else { "erased" };
-    let (is, adds) = match dry_run {
-        true => ("would be", "would add"),
-        false => ("is", "adds"),
-    };
-    let each = || emails.iter().zip(&were_listed);
-    let json = each().map(|(email, was_listed)| {
-        json!({ "email": email.as_typed(), "erased": was_listed, "suppressed": suppresses })
-    });
-    output.print_list(json, |out| {
-        for (email, was_listed) in each() {
-            let typed = email.as_typed();
-            match (was_listed, suppresses) {
-                (true, _) => writeln!(out, "{typed} {is} {done}")?,
-                (false, false) => writeln!(out, "{}", why_not_listed(email, "the list"))?,
-                (false, true) => writeln!(
-                    out,
-                    "{typed} is not on the list (check the spelling); no import {adds} the address"
-                )?,
-            }
+impl People<'_> {
+    /// Changes the people, or says in a dry run what would change.
+    ///
+    /// # Errors
+    /// Also if somebody was not on the list to erase, or had not left it.
+    pub(super) fn change(&self, change: Change) -> anyhow::Result<()> {
+        let People {
+            emails,
+            location,
+            args,
+        } = self;
+        if change != Change::Erase {
+            check_valid(emails)?;
         }
-        Ok(())
-    })?;
-    Ok(were_listed)
+        let list = location.open()?;
+        let erase = |erasure| list.call_in_parts(emails, |list, part| list.erase(part, erasure));
+        let found = match change {
+            Change::UndoUnsubscribe => {
+                let suppressions = list.suppressions()?;
+                if !args.dry_run {
+                    list.call_in_parts(emails, |list, part| list.lift(part))?;
+                }
+                emails.iter().map(|it| suppressions.contains(it)).collect()
+            }
+            _ if args.dry_run => list.are_listed(emails)?,
+            Change::Erase => erase(Erasure::Complete)?,
+            Change::Unsubscribe => erase(Erasure::Suppress)?,
+        };
+        drop(list);
+        let lines = emails.iter().zip(&found).map(|(email, was_found)| {
+            let typed = email.as_typed();
+            let json = match change {
+                Change::UndoUnsubscribe => json!({ "email": typed, "was_suppressed": was_found }),
+                _ => json!({
+                    "email": typed, "erased": was_found, "suppressed": change == Change::Unsubscribe,
+                }),
+            };
+            (json, describe(email, change, *was_found, args.dry_run))
+        });
+        args.output.print_lines(&lines.collect::<Vec<_>>())?;
+        let missing = found.iter().filter(|was_found| !**was_found).count();
+        let addresses = counted(emails.len() as u64, "address", "addresses");
+        match change {
+            Change::Erase if missing > 0 => {
+                bail!("not on the list in {location}: {missing} of {addresses}; check the spelling")
+            }
+            Change::UndoUnsubscribe if missing > 0 => bail!(
+                "not among the people who have left: {missing} of {addresses}; check the spelling"
+            ),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Says what was done with a person, or would be, who was found or not.
+fn describe(email: &Email, change: Change, was_found: bool, dry_run: bool) -> String {
+    let typed = email.as_typed();
+    let (is, adds, can) = match dry_run {
+        true => ("would be", "would add", "could"),
+        false => ("is", "adds", "can"),
+    };
+    match (change, was_found) {
+        (Change::Erase, true) => format!("{typed} {is} erased"),
+        (Change::Erase, false) => why_not_listed(email, "the list"),
+        (Change::Unsubscribe, true) => format!("{typed} {is} unsubscribed"),
+        (Change::Unsubscribe, false) => {
+            format!("{typed} is not on the list (check the spelling); no import {adds} the address")
+        }
+        (Change::UndoUnsubscribe, true) => format!("{typed} {can} be imported again"),
+        (Change::UndoUnsubscribe, false) => {
+            format!("{typed} is not among the people who have left")
+        }
+    }
+}
+
+/// Checks that addresses are valid. An invalid one would be suppressed although nobody has it.
+fn check_valid(emails: &[Email]) -> anyhow::Result<()> {
+    for email in emails {
+        let typed = email.as_typed();
+        if let Err(invalid) = Email::parse(typed) {
+            bail!(
+                "nothing was changed: {typed} is not an address: {invalid}; correct it, or use `landing erase`"
+            );
+        }
+    }
+    Ok(())
 }

@@ -11,7 +11,7 @@ use crate::{
 /// Suppresses the people who have left, durably, and then adds the others. The report counts what was done, also if it fails.
 pub(super) fn add(
     list: &WaitlistHandle,
-    checked: &Checked,
+    checked: &Checked<'_>,
     report: &mut ImportReport,
 ) -> anyhow::Result<()> {
     let leavers = checked.leavers();
@@ -32,7 +32,7 @@ pub(super) fn add(
 /// Counts what [`add`] would do with a list, or without one.
 pub(super) fn count(
     list: Option<&WaitlistHandle>,
-    checked: &Checked,
+    checked: &Checked<'_>,
     report: &mut ImportReport,
 ) -> anyhow::Result<()> {
     let (mut emails, staying) = (checked.leavers(), checked.staying());

@@ -8,24 +8,24 @@ use super::{
     check::Checked,
     field::Mapping,
     options::PlanOptions,
-    question::{Question, Status, StatusReason, command},
+    question::{Question, StatusReason, command},
     text::quoted,
-    times::DateFormat,
+    times,
 };
 use crate::cli::terminal::question::Terminal;
 
-/// Checks a file, asks the questions until none is open, and whether to import. Adds the answers to the options. Without an
-/// answer, questions stay open. `fixed` are the other arguments of the command.
+/// Checks a file, asks the questions until none is open, and whether to import. Adds the answers to the options. A question
+/// that only an option answers stays open. `fixed` are the other arguments of the command.
 ///
 /// # Errors
-/// If the owner declines to import the file, or the terminal cannot be read or written.
-pub(super) fn check_asking(
+/// If an option is wrong, the owner does not answer, or declines to import the file.
+pub(super) fn check_asking<'a>(
     terminal: &mut Terminal,
     fixed: &[String],
     options: &mut PlanOptions,
-    check_file: impl Fn(&PlanOptions) -> Checked,
-) -> anyhow::Result<Checked> {
-    let mut checked = check_file(options);
+    check_file: impl Fn(&PlanOptions) -> anyhow::Result<Checked<'a>>,
+) -> anyhow::Result<Checked<'a>> {
+    let mut checked = check_file(options)?;
     if checked.questions.is_empty() {
         return Ok(checked);
     }
@@ -35,14 +35,14 @@ pub(super) fn check_asking(
         // An answer may make other questions unnecessary, except those about columns that say who has left.
         let statuses = questions
             .iter()
-            .take_while(|it| matches!(it, Question::Status(_)));
+            .take_while(|it| matches!(it, Question::Status { .. }));
         let count = statuses.count().max(1);
         for question in &questions[..count] {
-            let Some(()) = ask(terminal, question, options)? else {
+            if !ask(terminal, question, options)? {
                 return Ok(checked);
-            };
+            }
         }
-        checked = check_file(options);
+        checked = check_file(options)?;
     }
     if !checked.is_ready(options) {
         return Ok(checked);
@@ -50,9 +50,9 @@ pub(super) fn check_asking(
     let (staying, left) = (checked.staying().len(), checked.leavers().len());
     let question = format!(
         "{staying} of {} rows are of people who stay, and {left} people have left. Import?",
-        checked.rows
+        checked.table.rows.len()
     );
-    if terminal.key(&question, "yn")? != Some('y') {
+    if terminal.key(&question, "yn")? != 'y' {
         bail!("the answer was no");
     }
     let command = command(fixed, options, &[]);
@@ -60,14 +60,14 @@ pub(super) fn check_asking(
     Ok(checked)
 }
 
-/// Asks a question, and adds the answer to the options. Returns `None` if there is no answer.
+/// Asks a question, and adds the answer to the options. Returns whether there is one.
 fn ask(
     terminal: &mut Terminal,
     question: &Question,
     options: &mut PlanOptions,
-) -> io::Result<Option<()>> {
+) -> io::Result<bool> {
     match question {
-        Question::Mistake(_) | Question::Field { column: None, .. } => return Ok(None),
+        Question::Field { column: None, .. } => return Ok(false),
         Question::Field {
             field,
             column: Some(column),
@@ -75,95 +75,82 @@ fn ask(
             let (shown, name) = (quoted(column), field.name());
             let question = format!("Does column {shown} have the field {name}?");
             match terminal.key(&question, "yn")? {
-                Some('y') => options.map.push(Mapping {
+                'y' => options.map.push(Mapping {
                     field: *field,
                     column: column.clone(),
                 }),
-                Some(_) if field.is_time() => options.ignore.push(column.clone()),
-                _ => return Ok(None),
+                _ if field.is_time() => options.ignore.push(column.clone()),
+                _ => return Ok(false),
             }
         }
         Question::DateFormat { example, formats } => {
-            options.date_format = ask_date_format(terminal, example, formats)?;
-            return Ok(options.date_format.as_ref().map(drop));
+            options.date_format = Some(ask_date_format(terminal, example, formats)?);
         }
-        Question::Status(status) => return ask_status(terminal, status, options),
+        Question::Status {
+            column,
+            values,
+            reason,
+        } => ask_status(terminal, column, values, reason, options)?,
         Question::WhoHasLeft => {
             let question = "Who in the file has left, or said no to mail? (n)obody, (e)verybody";
-            match terminal.key(question, "ne")? {
-                Some('n') => options.nobody_left = true,
-                Some(_) => options.everybody_left = true,
-                None => return Ok(None),
-            }
+            let is_nobody = terminal.key(question, "ne")? == 'n';
+            (options.nobody_left, options.everybody_left) = (is_nobody, !is_nobody);
         }
         Question::Unused { .. } => options.ignore_rest = true,
     }
-    Ok(Some(()))
+    Ok(true)
 }
 
+/// If times cannot be read by the answer, the question stays open.
 fn ask_date_format(
     terminal: &mut Terminal,
     example: &str,
-    formats: &[DateFormat],
-) -> io::Result<Option<DateFormat>> {
+    formats: &[String],
+) -> io::Result<String> {
     for format in formats {
-        let day = format.day(example).unwrap_or_default();
+        let day = times::day(format, example).unwrap_or_default();
         let question = format!("Does {} mean {day}?", quoted(example));
-        match terminal.key(&question, "yn")? {
-            Some('y') => return Ok(Some(format.clone())),
-            Some(_) => {}
-            None => return Ok(None),
+        if terminal.key(&question, "yn")? == 'y' {
+            return Ok(format.clone());
         }
     }
-    let question = "How are the dates written, such as %d.%m.%Y for 21.11.2026?";
-    while let Some(answer) = terminal.line(question)? {
-        match answer.parse() {
-            Ok(format) => return Ok(Some(format)),
-            Err(error) => writeln!(terminal.output, "{error}")?,
-        }
-    }
-    Ok(None)
+    let example = quoted(example);
+    terminal.line(&format!(
+        "How is {example} written, such as %d.%m.%Y for 21.11.2026?"
+    ))
 }
 
 /// Asks whether a column says who has left, unless that is known, and what its values mean.
 fn ask_status(
     terminal: &mut Terminal,
-    status: &Status,
+    column: &str,
+    values: &[String],
+    reason: &StatusReason,
     options: &mut PlanOptions,
-) -> io::Result<Option<()>> {
-    let (column, name) = (&status.column, quoted(&status.column));
-    if !matches!(status.reason, StatusReason::Unlisted) {
-        let values: Vec<_> = status
-            .values
-            .iter()
-            .map(|it| shown(it, "many values"))
-            .collect();
+) -> io::Result<()> {
+    let name = quoted(column);
+    if !matches!(reason, StatusReason::Unlisted) {
+        let values: Vec<_> = values.iter().map(|it| shown(it, "many values")).collect();
         let values = values.join(", ");
         let question =
             format!("Column {name} has {values}. Does it say who wants mail, and who does not?");
-        match terminal.key(&question, "yn")? {
-            Some('y') => options.nobody_left = false,
-            Some(_) => {
-                options.ignore.push(column.clone());
-                return Ok(Some(()));
-            }
-            None => return Ok(None),
+        if terminal.key(&question, "yn")? == 'n' {
+            options.ignore.push(column.to_owned());
+            return Ok(());
         }
+        options.nobody_left = false;
     }
-    for value in &status.values {
-        let question = format!(
-            "{name} = {}: (l)eft, (s)tays, (u)ndecided?",
-            shown(value, "any value")
-        );
+    for value in values {
+        let value_shown = shown(value, "any value");
+        let question = format!("{name} = {value_shown}: (l)eft, (s)tays, (u)ndecided?");
         let answers = match terminal.key(&question, "lsu")? {
-            Some('l') => &mut options.left,
-            Some('s') => &mut options.stay,
-            Some(_) => &mut options.undecided,
-            None => return Ok(None),
+            'l' => &mut options.left,
+            's' => &mut options.stay,
+            _ => &mut options.undecided,
         };
         answers.push(format!("{column}={value}"));
     }
-    Ok(Some(()))
+    Ok(())
 }
 
 fn shown(value: &str, other: &str) -> String {

@@ -9,23 +9,21 @@ use csv::StringRecord;
 
 use super::{
     brake::{self, NameKind},
+    column::Column,
     options::PlanOptions,
     person::{self, InvalidRow, Person},
     plan::{Plan, Use, Verdict},
     question::{Question, StatusReason, guess_status, open_questions},
-    survey::{Column, Survey},
     table::{Row, Table},
 };
 use crate::waitlist::Email;
 
 /// A file that was read, and what became known about it. It is imported only if it is [ready](Self::is_ready).
-pub(super) struct Checked {
-    pub(super) survey: Survey,
+pub(super) struct Checked<'a> {
+    pub(super) table: &'a Table,
     pub(super) plan: Plan,
     /// Nobody is imported before these are answered.
     pub(super) questions: Vec<Question>,
-    /// Number of rows, also of those that cannot be read.
-    pub(super) rows: usize,
     /// The people of the rows that can be read.
     pub(super) people: Vec<Person>,
     /// The other rows, by their lines.
@@ -33,25 +31,30 @@ pub(super) struct Checked {
 }
 
 /// Checks a file. Rows without a sign-up time get the time `now`.
-pub(super) fn check(table: &Table, options: &PlanOptions, now: SystemTime) -> Checked {
-    let survey = Survey::new(table);
-    let plan = Plan::new(&survey, options);
+///
+/// # Errors
+/// If an option is wrong.
+pub(super) fn check<'a>(
+    table: &'a Table,
+    options: &PlanOptions,
+    now: SystemTime,
+) -> anyhow::Result<Checked<'a>> {
+    let plan = Plan::new(table, options)?;
     let mut checked = Checked {
-        questions: open_questions(&survey, &plan),
-        survey,
+        questions: open_questions(table, &plan),
+        table,
         plan,
-        rows: table.rows.len(),
         people: Vec::new(),
         invalid: Vec::new(),
     };
     if checked.questions.is_empty() {
-        checked.read_rows(&table.rows, now);
+        checked.read_rows(now);
         checked.settle_verdicts();
     }
-    checked
+    Ok(checked)
 }
 
-impl Checked {
+impl Checked<'_> {
     /// Whether nothing stops the import.
     pub(super) fn is_ready(&self, options: &PlanOptions) -> bool {
         self.questions.is_empty() && (self.invalid.is_empty() || options.skip_invalid)
@@ -79,9 +82,9 @@ impl Checked {
             .collect()
     }
 
-    fn read_rows(&mut self, rows: &[Row], now: SystemTime) {
+    fn read_rows(&mut self, now: SystemTime) {
         let mut unnamed = self.unnamed_columns();
-        for Row { line, cells } in rows {
+        for Row { line, cells } in &self.table.rows {
             let cells = cells.as_ref().map_err(|it| InvalidRow::Malformed(it));
             let read =
                 cells.and_then(|cells| Ok((person::read(*line, cells, &self.plan, now)?, cells)));
@@ -116,7 +119,7 @@ impl Checked {
 
     /// Returns the columns that no option and no preset names.
     fn unnamed_columns(&self) -> Vec<(usize, NameKind)> {
-        let columns = self.survey.columns.iter().zip(&self.plan.uses).enumerate();
+        let columns = self.table.columns.iter().zip(&self.plan.uses).enumerate();
         let is_unnamed =
             |used: &Option<Use>| matches!(used, Some(Use::Ignored { is_named: false }));
         let unnamed = columns.filter(|(_, (_, used))| is_unnamed(used));
@@ -145,8 +148,8 @@ impl Checked {
             if is_suspicious {
                 let text = text.to_owned();
                 let reason = StatusReason::Suspicious { line, text };
-                let status = guess_status(&self.survey, &self.survey.columns[*at], reason);
-                self.questions.push(Question::Status(status));
+                let question = guess_status(&self.table.columns[*at], reason);
+                self.questions.push(question);
             }
             !is_suspicious
         });

@@ -72,7 +72,9 @@ pub(in crate::cli) fn run(args: &ImportArgs) -> anyhow::Result<()> {
     let nothing = || format!("{name}: nothing was imported");
     let fixed = fixed_args(args, path, &location);
     let mut options = args.plan.clone();
-    let checked = read(args, path, &fixed, &mut options).with_context(nothing)?;
+    let table = input_file::read(path).and_then(|text| Table::read(&text));
+    let table = table.with_context(nothing)?;
+    let checked = check_or_ask(args, &table, &fixed, &mut options).with_context(nothing)?;
     if !checked.is_ready(&options) {
         return explain(args, &name, &fixed, &options, &checked).with_context(nothing);
     }
@@ -86,17 +88,16 @@ pub(in crate::cli) fn run(args: &ImportArgs) -> anyhow::Result<()> {
     added.with_context(|| format!("{name}: perhaps not everybody was added; import the file again"))
 }
 
-/// Reads and checks the file. On a terminal, asks the open questions, and adds the answers to the options.
-fn read(
+/// Checks the file. On a terminal, asks the open questions, and adds the answers to the options.
+fn check_or_ask<'a>(
     args: &ImportArgs,
-    path: Option<&Path>,
+    table: &'a Table,
     fixed: &[String],
     options: &mut PlanOptions,
-) -> anyhow::Result<Checked> {
-    let table = Table::read(&input_file::read(path)?)?;
-    let check_file = |options: &PlanOptions| check(&table, options, SystemTime::now());
-    if !can_ask() || path.is_none() || args.output.json {
-        return Ok(check_file(options));
+) -> anyhow::Result<Checked<'a>> {
+    let check_file = |options: &PlanOptions| check(table, options, SystemTime::now());
+    if !can_ask() || args.output.json {
+        return check_file(options);
     }
     let mut terminal = Terminal {
         input: &mut io::stdin().lock(),
@@ -122,7 +123,7 @@ fn explain(
     name: &str,
     fixed: &[String],
     options: &PlanOptions,
-    checked: &Checked,
+    checked: &Checked<'_>,
 ) -> anyhow::Result<()> {
     if !checked.questions.is_empty() {
         if !args.output.json {
@@ -136,19 +137,14 @@ fn explain(
     bail!(
         "{} of {} rows cannot be read, see above; correct the file, or leave them out with --skip-invalid",
         checked.invalid.len(),
-        checked.rows
+        checked.table.rows.len()
     )
 }
 
 fn print_presets(output: &OutputArgs) -> anyhow::Result<()> {
-    output.print_list(presets::all(), |out| {
-        for preset in presets::all() {
-            writeln!(
-                out,
-                "{}: {}\n  {}",
-                preset.name, preset.program, preset.export
-            )?;
-        }
-        Ok(())
-    })
+    let lines = presets::all().iter().map(|preset| {
+        let text = format!("{}: {}\n  {}", preset.name, preset.program, preset.export);
+        (preset, text)
+    });
+    output.print_lines(&lines.collect::<Vec<_>>())
 }

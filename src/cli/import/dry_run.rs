@@ -33,8 +33,8 @@ pub fn import_dry_run(
     let check_file = |options: &PlanOptions| check(&table, options, SystemTime::UNIX_EPOCH);
     let checked = match answers {
         "" => check_file(&options),
-        _ => check_asking(&mut terminal, &fixed, &mut options, check_file)?,
-    };
+        _ => check_asking(&mut terminal, &fixed, &mut options, check_file),
+    }?;
     if !checked.questions.is_empty() {
         preview::write(&mut shown, &checked, &options, &fixed)?;
         let questions = checked.question_texts().join("\n");

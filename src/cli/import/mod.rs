@@ -4,8 +4,7 @@
 //! each row must be readable before anybody is added.
 //!
 //! - `command`: the command line.
-//! - `input_file`: reads the file. `table`: its rows.
-//! - `survey`: the columns of a file, and their values.
+//! - `input_file`: reads the file. `table`: its rows. `column`: the values of each column.
 //! - `options`, `presets`, `field`: what says what a column is for.
 //! - `plan`: what each column is for.
 //! - `question`: what the owner must answer, and the best answers. `preview` shows them, and `ask` asks on a terminal.
@@ -19,6 +18,7 @@ mod adding;
 mod ask;
 mod brake;
 mod check;
+mod column;
 mod command;
 mod dry_run;
 mod field;
@@ -30,7 +30,6 @@ mod presets;
 mod preview;
 mod question;
 mod report;
-mod survey;
 mod table;
 mod text;
 mod times;

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{field::Mapping, times::DateFormat};
+use super::field::Mapping;
 
 /// The options, as given.
 #[derive(clap::Args, Clone, Default, Deserialize)]
@@ -37,7 +37,7 @@ pub(super) struct PlanOptions {
     pub(super) preset: Option<String>,
     /// How the file writes its dates: %d.%m.%Y for 21.11.2026 (strftime). A time of day may follow the date
     #[arg(long, value_name = "FORMAT")]
-    pub(super) date_format: Option<DateFormat>,
+    pub(super) date_format: Option<String>,
     /// Report rows that cannot be read, and import the others. Otherwise they stop the import
     #[arg(long)]
     pub(super) skip_invalid: bool,
@@ -55,7 +55,7 @@ impl PlanOptions {
             add("--map", &format!("{}={column}", field.name()));
         }
         if let Some(format) = &self.date_format {
-            add("--date-format", format.as_str());
+            add("--date-format", format);
         }
         for (option, values) in [
             ("--left", &self.left),

@@ -121,7 +121,7 @@ fn time(cells: &StringRecord, plan: &Plan, field: Field) -> Result<Option<System
     if times::means_no_time(text) {
         return Ok(None);
     }
-    let time = times::parse(text, plan.date_format.as_ref());
+    let time = times::parse(text, plan.date_format.as_deref());
     let time = time.ok_or(InvalidRow::InvalidTime(field.name()))?;
     match time_problem(time) {
         // The clock of a server may have been wrong.

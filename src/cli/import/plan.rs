@@ -3,14 +3,15 @@
 
 use std::collections::HashMap;
 
+use anyhow::{anyhow, bail};
+
 use super::{
+    column::Column,
     field::{Field, Mapping},
     options::PlanOptions,
     presets,
-    survey::{Column, Survey},
-    table::FileKind,
+    table::{FileKind, Table},
     text::{fold, quoted},
-    times::DateFormat,
 };
 
 /// Whether a person belongs on the list. If several columns or rows disagree, the greatest counts.
@@ -50,15 +51,13 @@ pub(super) struct Plan {
     pub(super) uses: Vec<Option<Use>>,
     /// What all rows say, unless a column says more.
     pub(super) everybody: Option<Verdict>,
-    pub(super) date_format: Option<DateFormat>,
+    pub(super) date_format: Option<String>,
     /// The name of the preset.
     pub(super) preset: Option<&'static str>,
     /// Whether the file is a list of addresses, or an export of this program.
     pub(super) is_own: bool,
     /// Whether a row has a cell for each column. An object of JSON lines lacks what is empty.
     pub(super) is_table: bool,
-    /// Mistakes in the options.
-    pub(super) mistakes: Vec<String>,
 }
 
 impl Use {
@@ -96,35 +95,37 @@ impl StatusValues {
 
 impl Plan {
     /// Makes the plan for a file.
-    pub(super) fn new(survey: &Survey, options: &PlanOptions) -> Self {
-        let mut plan = Self::of_own_names(survey);
-        plan.apply_preset(survey, options.preset.as_deref());
-        plan.is_table = survey.kind == FileKind::Csv;
+    ///
+    /// # Errors
+    /// If an option is wrong.
+    pub(super) fn new(table: &Table, options: &PlanOptions) -> anyhow::Result<Self> {
+        let mut plan = Self::of_own_names(table);
+        plan.apply_preset(table, options.preset.as_deref())?;
+        plan.is_table = table.kind == FileKind::Csv;
         if options.nobody_left && plan.everybody == Some(Verdict::Left) {
-            plan.add_mistake(
+            bail!(
                 "the preset says that everybody in the file has left, so leave out --nobody-left"
-                    .into(),
             );
         }
-        plan.apply(survey, options, true);
+        plan.apply(table, options, true)?;
         let ignores_all = options.ignore_rest || options.everybody_left || options.preset.is_some();
-        for (column, used) in survey.columns.iter().zip(&mut plan.uses) {
+        for (column, used) in table.columns.iter().zip(&mut plan.uses) {
             // An empty column says nothing.
             if used.is_none() && (ignores_all || column.filled == 0) {
                 *used = Some(Use::Ignored { is_named: false });
             }
         }
         if options.nobody_left && plan.has_status() {
-            plan.add_mistake("a column says who has left, so leave out --nobody-left".into());
+            bail!("a column says who has left, so leave out --nobody-left");
         }
-        plan
+        Ok(plan)
     }
 
     /// Maps the columns that have exactly the names that an export uses.
-    fn of_own_names(survey: &Survey) -> Self {
-        let names = survey.columns.iter().map(|it| Field::from_name(&it.name));
+    fn of_own_names(table: &Table) -> Self {
+        let names = table.columns.iter().map(|it| Field::from_name(&it.name));
         let mut fields: Vec<_> = names.collect();
-        let is_list = survey.kind == FileKind::List;
+        let is_list = table.kind == FileKind::List;
         if is_list {
             fields.push(Some(Field::Email));
         }
@@ -142,49 +143,51 @@ impl Plan {
     }
 
     /// Applies the preset whose columns the file has, or the one that the owner names.
-    fn apply_preset(&mut self, survey: &Survey, name: Option<&str>) {
+    fn apply_preset(&mut self, table: &Table, name: Option<&str>) -> anyhow::Result<()> {
         if self.is_own && name.is_none() {
-            return;
+            return Ok(());
         }
-        match (presets::find(survey, name), name) {
-            (Some((preset, file)), _) => {
-                let ignored = |it: &Column| {
-                    let is_always = file.always.contains(&it.name);
-                    is_always.then_some(Use::Ignored { is_named: true })
-                };
-                *self = Self {
-                    uses: survey.columns.iter().map(ignored).collect(),
-                    preset: Some(preset.name.as_str()),
-                    ..Self::default()
-                };
-                self.apply(survey, &file.options, false);
-            }
-            (None, None) => {}
-            (None, Some(name)) => self.add_mistake(format!(
-                "the file does not have the columns of a preset {}; see `landing import --presets`",
-                quoted(name)
-            )),
-        }
+        let Some((preset, file)) = presets::find(table, name) else {
+            return match name {
+                None => Ok(()),
+                Some(name) => Err(anyhow!(
+                    "the file does not have the columns of a preset {}; see `landing import --presets`",
+                    quoted(name)
+                )),
+            };
+        };
+        let ignored = |it: &Column| {
+            let is_always = file.always.contains(&it.name);
+            is_always.then_some(Use::Ignored { is_named: true })
+        };
+        *self = Self {
+            uses: table.columns.iter().map(ignored).collect(),
+            preset: Some(preset.name.as_str()),
+            ..Self::default()
+        };
+        self.apply(table, &file.options, false)
     }
 
     /// Applies options: those of the owner, which must name columns that the file has, or those of a preset.
-    fn apply(&mut self, survey: &Survey, options: &PlanOptions, are_owners: bool) {
-        let find = |column: &str| survey.find(column);
-        let mut missing = Vec::new();
+    fn apply(
+        &mut self,
+        table: &Table,
+        options: &PlanOptions,
+        are_owners: bool,
+    ) -> anyhow::Result<()> {
+        let find = |column: &str| match table.find(column) {
+            None if are_owners => Err(no_column(column)),
+            found => Ok(found),
+        };
         for Mapping { field, column } in &options.map {
-            let Some(at) = find(column) else {
-                missing.push(column.as_str());
-                continue;
-            };
-            let is_same = |it: &Use| matches!(it, Use::Map(mapped) if mapped == field);
-            for other in self
-                .uses
-                .iter_mut()
-                .filter(|it| it.as_ref().is_some_and(is_same))
-            {
-                *other = None;
+            if let Some(at) = find(column)? {
+                let is_same = |it: &Use| matches!(it, Use::Map(mapped) if mapped == field);
+                let others = self.uses.iter_mut();
+                for other in others.filter(|it| it.as_ref().is_some_and(is_same)) {
+                    *other = None;
+                }
+                self.uses[at] = Some(Use::Map(*field));
             }
-            self.uses[at] = Some(Use::Map(*field));
         }
         for (values, verdict) in [
             (&options.stay, Verdict::Stays),
@@ -194,16 +197,16 @@ impl Plan {
             for text in values {
                 // The name of a column may have an `=` too.
                 let mut splits = text.match_indices('=').map(|(at, _)| text.split_at(at));
-                match splits.find_map(|(column, value)| Some((find(column)?, &value[1..]))) {
+                match splits.find_map(|(column, value)| Some((table.find(column)?, &value[1..]))) {
                     Some((at, value)) => self.add_status(at, value, verdict),
-                    None => missing.push(text),
+                    None if are_owners => return Err(no_column(text)),
+                    None => {}
                 }
             }
         }
         for column in &options.ignore {
-            match find(column) {
-                Some(at) => self.uses[at] = Some(Use::Ignored { is_named: true }),
-                None => missing.push(column),
+            if let Some(at) = find(column)? {
+                self.uses[at] = Some(Use::Ignored { is_named: true });
             }
         }
         if options.everybody_left || options.nobody_left {
@@ -213,13 +216,7 @@ impl Plan {
         if options.date_format.is_some() {
             self.date_format.clone_from(&options.date_format);
         }
-        for text in missing.into_iter().filter(|_| are_owners) {
-            let text = quoted(text);
-            self.add_mistake(format!(
-                "there is no column {text}; check the spelling of the option, and write COLUMN=VALUE after --left, \
-                 --stay and --undecided"
-            ));
-        }
+        Ok(())
     }
 
     /// Whether a column says who has left.
@@ -242,8 +239,12 @@ impl Plan {
         let is_field = |it: &Use| matches!(it, Use::Map(mapped) if *mapped == field);
         self.uses.iter().flatten().any(is_field)
     }
+}
 
-    fn add_mistake(&mut self, mistake: String) {
-        self.mistakes.push(mistake);
-    }
+fn no_column(text: &str) -> anyhow::Error {
+    anyhow!(
+        "there is no column {}; check the spelling of the option, and write COLUMN=VALUE after --left, --stay and \
+         --undecided",
+        quoted(text)
+    )
 }

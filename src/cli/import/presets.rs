@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
-use super::{options::PlanOptions, survey::Survey};
+use super::{options::PlanOptions, table::Table};
 
 /// A program that lists are moved from.
 #[derive(Deserialize, Serialize)]
@@ -45,10 +45,10 @@ pub(super) fn all() -> &'static [Preset] {
 /// Returns the preset file whose columns a file has. Of several, it is the one with the most. With a name, it is one of
 /// this preset.
 pub(super) fn find(
-    survey: &Survey,
+    table: &Table,
     name: Option<&str>,
 ) -> Option<(&'static Preset, &'static PresetFile)> {
-    let has = |column: &String| survey.columns.iter().any(|it| it.name == *column);
+    let has = |column: &String| table.columns.iter().any(|it| it.name == *column);
     let named = all()
         .iter()
         .filter(|it| name.is_none_or(|name| it.name == name));

@@ -3,11 +3,7 @@
 use std::io::{self, Write};
 
 use super::{
-    check::Checked,
-    options::PlanOptions,
-    plan::Use,
-    question::command,
-    survey::{Column, Survey},
+    check::Checked, column::Column, options::PlanOptions, plan::Use, question::command,
     text::quoted,
 };
 
@@ -19,36 +15,40 @@ const EXAMPLES_MAX: usize = 3;
 /// Writes the preview. `fixed` are the arguments of the command outside the plan.
 pub(super) fn write(
     out: &mut dyn Write,
-    checked: &Checked,
+    checked: &Checked<'_>,
     options: &PlanOptions,
     fixed: &[String],
 ) -> io::Result<()> {
-    let Checked { survey, plan, .. } = checked;
-    writeln!(out, "rows: {}", survey.rows)?;
+    let Checked { table, plan, .. } = checked;
+    writeln!(out, "rows: {}", table.rows.len())?;
     if let Some(preset) = plan.preset {
         writeln!(out, "preset: {preset}")?;
     }
-    for (column, used) in survey.columns.iter().zip(&plan.uses) {
+    for (column, used) in table.columns.iter().zip(&plan.uses) {
         write!(out, "column {}", quoted(&column.name))?;
         if let Some(used) = used {
             write!(out, " ({})", describe(used))?;
         }
-        writeln!(out, ": {}", describe_values(survey, column))?;
+        writeln!(out, ": {}", describe_values(column))?;
     }
     let command = command(fixed, options, &checked.questions);
     writeln!(out, "\ncomplete this command:\n  {command}")
 }
 
 /// Returns the different values of a column and how often each occurs, or an example. Addresses are never printed.
-fn describe_values(survey: &Survey, column: &Column) -> String {
-    let Column { values, filled, .. } = column;
+fn describe_values(column: &Column) -> String {
+    let Column {
+        values,
+        filled,
+        empty,
+        ..
+    } = column;
     let is_repeated = (values.len() as u64) < *filled || values.len() <= EXAMPLES_MAX;
     let are_few = !column.has_more && values.len() <= VALUES_SHOWN_MAX && is_repeated;
     let has_addresses = values.iter().any(|it| it.text.contains(['@', '＠']));
     let mut parts = match &values[..] {
-        _ if *filled == 0 => Vec::new(),
+        [] => Vec::new(),
         _ if has_addresses => vec![format!("{filled} with an address")],
-        [] => vec![format!("{filled} with a long text")],
         values if are_few => values
             .iter()
             .map(|it| format!("{} × {}", it.count, quoted(&it.text)))
@@ -58,8 +58,8 @@ fn describe_values(survey: &Survey, column: &Column) -> String {
             vec![format!("{filled} with many values, such as {example}")]
         }
     };
-    if survey.empty(column) > 0 {
-        parts.push(format!("{} empty", survey.empty(column)));
+    if *empty > 0 {
+        parts.push(format!("{empty} empty"));
     }
     parts.join("; ")
 }

@@ -3,19 +3,18 @@
 
 use super::{
     brake::{self, NameKind},
+    column::Column,
     field::{Field, Mapping},
     options::PlanOptions,
     plan::{Plan, StatusValues, Use},
-    survey::{Column, Survey},
+    table::Table,
     text::{quoted, shell_quoted},
-    times::{self, DateFormat},
+    times,
 };
 use crate::{cli::address::without_name, waitlist::Email};
 
 /// A question that nobody has answered. It has no `Debug`, because a value may be an address.
 pub(super) enum Question {
-    /// An option is wrong. No answer helps.
-    Mistake(String),
     /// Which column has this field: perhaps this one.
     Field {
         field: Field,
@@ -24,24 +23,19 @@ pub(super) enum Question {
     /// How times such as this one are written. All times of the column can be read in these formats.
     DateFormat {
         example: String,
-        formats: Vec<DateFormat>,
+        formats: Vec<String>,
     },
-    Status(Status),
+    /// What the values of a column mean that says, or may say, which people have left.
+    Status {
+        column: String,
+        /// The values that need an answer. `*` is any other value.
+        values: Vec<String>,
+        reason: StatusReason,
+    },
     /// Neither a column nor an option says who has left.
     WhoHasLeft,
     /// Columns without a use. Some may remain when the other questions are answered.
-    Unused {
-        columns: usize,
-        has_rest: bool,
-    },
-}
-
-/// A column that says, or may say, which people have left. The question is what its values mean.
-pub(super) struct Status {
-    pub(super) column: String,
-    /// The values that need an answer. `*` is any other value.
-    pub(super) values: Vec<String>,
-    pub(super) reason: StatusReason,
+    Unused { columns: usize, has_rest: bool },
 }
 
 /// Why somebody must say what the values of a column mean.
@@ -62,13 +56,12 @@ const LEFT_OR_STAY: &str = "--left/--stay/--undecided";
 const NOBODY_OR_EVERYBODY: &str = "--nobody-left/--everybody-left";
 
 /// Returns the questions about a plan, in the order in which they are asked.
-pub(super) fn open_questions(survey: &Survey, plan: &Plan) -> Vec<Question> {
-    let mistakes = plan.mistakes.iter().cloned();
-    let mut questions: Vec<_> = mistakes.map(Question::Mistake).collect();
-    if survey.rows == 0 {
+pub(super) fn open_questions(table: &Table, plan: &Plan) -> Vec<Question> {
+    let mut questions = Vec::new();
+    if table.rows.iter().all(|row| row.cells.is_err()) {
         return questions;
     }
-    let columns = || survey.columns.iter().zip(&plan.uses);
+    let columns = || table.columns.iter().zip(&plan.uses);
     let unused = columns().filter(|(_, used)| used.is_none());
     let mut rest: Vec<_> = unused.map(|(column, _)| column).collect();
     let unused = rest.len();
@@ -90,21 +83,23 @@ pub(super) fn open_questions(survey: &Survey, plan: &Plan) -> Vec<Question> {
     questions.extend(times.into_iter().find_map(|it| ask_date_format(it, plan)));
     for (column, used) in columns() {
         if let Some(Use::Status(listed)) = used {
-            let values = unlisted_values(survey, column, listed);
+            let values = unlisted_values(column, listed);
             if !values.is_empty() {
-                let status = Status::new(column, values, StatusReason::Unlisted);
-                questions.push(Question::Status(status));
+                questions.push(Question::Status {
+                    column: column.name.clone(),
+                    values,
+                    reason: StatusReason::Unlisted,
+                });
             }
         }
     }
     if plan.everybody.is_none() && !plan.has_status() {
         let is_repeated = |it: &Column| (it.values.len() as u64) < it.filled;
-        let is_guess = |it: &&Column| is_repeated(it) && has_few_values(survey, it);
+        let is_guess = |it: &&Column| is_repeated(it) && has_few_values(it);
         let guesses: Vec<_> = rest.iter().copied().filter(is_guess).collect();
         for column in guesses.into_iter().take(STATUS_COLUMNS_MAX) {
             rest.retain(|it| it.name != column.name);
-            let status = guess_status(survey, column, StatusReason::Guess);
-            questions.push(Question::Status(status));
+            questions.push(guess_status(column, StatusReason::Guess));
         }
         questions.push(Question::WhoHasLeft);
     }
@@ -119,12 +114,12 @@ pub(super) fn open_questions(survey: &Survey, plan: &Plan) -> Vec<Question> {
 
 /// Asks how the times of a column are written, if none of them can be read.
 fn ask_date_format(column: &Column, plan: &Plan) -> Option<Question> {
-    let is_readable = |it| times::parse(it, plan.date_format.as_ref()).is_some();
+    let is_readable = |it| times::parse(it, plan.date_format.as_deref()).is_some();
     if column.times().next().is_none() || column.times().any(is_readable) {
         return None;
     }
-    let formats = DateFormat::candidates(column.times());
-    let example = DateFormat::distinguishing(&formats, column.times()).unwrap_or_default();
+    let formats = times::candidates(column.times());
+    let example = times::distinguishing(&formats, column.times()).unwrap_or_default();
     Some(Question::DateFormat {
         example: example.to_owned(),
         formats,
@@ -139,30 +134,21 @@ fn propose(field: Field, column: Option<&Column>, rest: &mut Vec<&Column>) -> Qu
 }
 
 /// Returns what the owner should say about a column that may say who has left.
-pub(super) fn guess_status(survey: &Survey, column: &Column, reason: StatusReason) -> Status {
-    let values = match has_few_values(survey, column) {
-        true => survey.values(column).map(str::to_owned).collect(),
-        // Such as the time of leaving. An empty cell then means that the person stays.
-        false => vec!["*".into()],
-    };
-    Status::new(column, values, reason)
-}
-
-impl Status {
-    fn new(column: &Column, values: Vec<String>, reason: StatusReason) -> Self {
-        Self {
-            column: column.name.clone(),
-            values,
-            reason,
-        }
+pub(super) fn guess_status(column: &Column, reason: StatusReason) -> Question {
+    Question::Status {
+        column: column.name.clone(),
+        values: match has_few_values(column) {
+            true => column.texts().map(str::to_owned).collect(),
+            // Such as the time of leaving. An empty cell then means that the person stays.
+            false => vec!["*".into()],
+        },
+        reason,
     }
 }
 
 /// Returns the values of a column that no option lists.
-fn unlisted_values(survey: &Survey, column: &Column, listed: &StatusValues) -> Vec<String> {
-    let unlisted = survey
-        .values(column)
-        .filter(|it| listed.verdict(it).is_none());
+fn unlisted_values(column: &Column, listed: &StatusValues) -> Vec<String> {
+    let unlisted = column.texts().filter(|it| listed.verdict(it).is_none());
     let others = (column.has_more && listed.others().is_none()).then_some("*");
     unlisted.chain(others).map(str::to_owned).collect()
 }
@@ -180,12 +166,12 @@ fn has_dates(column: &Column) -> bool {
     let is_date = |text: &str| times::parse(text, None).is_some();
     let mut times = column.times();
     column.times().next().is_some()
-        && (times.all(is_date) || !DateFormat::candidates(column.times()).is_empty())
+        && (times.all(is_date) || !times::candidates(column.times()).is_empty())
 }
 
 /// Whether a column has so few values that each can say whether a person has left.
-fn has_few_values(survey: &Survey, column: &Column) -> bool {
-    let values = survey.values(column).count();
+fn has_few_values(column: &Column) -> bool {
+    let values = column.texts().count();
     !column.has_more && !has_dates(column) && (2..=STATUS_VALUES_MAX).contains(&values)
 }
 
@@ -193,7 +179,6 @@ impl Question {
     /// Returns the question, and how to answer it. Those about a column that only may be the right one are part of others.
     pub(super) fn text(&self) -> Option<String> {
         Some(match self {
-            Self::Mistake(mistake) => mistake.clone(),
             Self::Field { field: Field::Email, .. } => {
                 "which column has the addresses? Answer with --map email=COLUMN".to_owned()
             }
@@ -202,7 +187,7 @@ impl Question {
                 "how are times such as {} written? Answer with --date-format",
                 quoted(example)
             ),
-            Self::Status(Status { column, values, reason }) => match reason {
+            Self::Status { column, values, reason } => match reason {
                 StatusReason::Guess => return None,
                 StatusReason::Unlisted => {
                     let values: Vec<_> = values.iter().map(|it| quoted(it)).collect();
@@ -237,7 +222,7 @@ pub(super) fn command(fixed: &[String], options: &PlanOptions, questions: &[Ques
     let mut open = Vec::new();
     for question in questions {
         match question {
-            Question::Mistake(_) | Question::Field { column: None, .. } => {}
+            Question::Field { column: None, .. } => {}
             Question::Field {
                 field,
                 column: Some(column),
@@ -248,7 +233,7 @@ pub(super) fn command(fixed: &[String], options: &PlanOptions, questions: &[Ques
             Question::DateFormat { formats, .. } => {
                 options.date_format = formats.first().cloned().or(options.date_format);
             }
-            Question::Status(Status { column, values, .. }) => {
+            Question::Status { column, values, .. } => {
                 options.nobody_left = false;
                 for value in values {
                     let has_left = brake::may_mean_left(NameKind::Other, value);

@@ -41,9 +41,9 @@ pub(super) struct ImportReport {
 }
 
 impl ImportReport {
-    pub(super) fn new(checked: &Checked) -> Self {
-        let Checked { survey, plan, .. } = checked;
-        let columns = || survey.columns.iter().zip(&plan.uses);
+    pub(super) fn new(checked: &Checked<'_>) -> Self {
+        let Checked { table, plan, .. } = checked;
+        let columns = || table.columns.iter().zip(&plan.uses);
         let described = columns().filter(|_| !plan.is_own).map(|(column, used)| {
             let used = used.as_ref().map_or("", describe);
             (column.name.clone(), used)
@@ -51,8 +51,9 @@ impl ImportReport {
         let mut undecided_values = Vec::new();
         for (column, used) in columns() {
             if let Some(Use::Status(listed)) = used {
-                let values = survey.values(column);
-                let values = values.filter(|it| listed.verdict(it) == Some(Verdict::Undecided));
+                let values = column
+                    .texts()
+                    .filter(|it| listed.verdict(it) == Some(Verdict::Undecided));
                 undecided_values.extend(values.map(|value| format!("{}={value}", column.name)));
             }
         }

@@ -5,7 +5,7 @@ use std::io::Read;
 use csv::{ReaderBuilder, StringRecord};
 use serde_json::{Map, Value};
 
-use super::input_file::FileError;
+use super::{column::Column, input_file::FileError, text::fold};
 use crate::{
     cli::{address::without_name, export_format::unescape_formula},
     waitlist::Email,
@@ -14,8 +14,8 @@ use crate::{
 /// The rows of a file that are not empty.
 pub(super) struct Table {
     pub(super) kind: FileKind,
-    /// The names of the columns. A list has none.
-    pub(super) columns: Vec<String>,
+    /// A list has none.
+    pub(super) columns: Vec<Column>,
     pub(super) rows: Vec<Row>,
 }
 
@@ -49,84 +49,84 @@ impl Table {
     pub(super) fn read(text: &str) -> Result<Self, FileError> {
         let first = text.lines().find(|line| !line.trim().is_empty());
         let first = first.unwrap_or_default();
-        let mut table = match first.trim_start().chars().next() {
-            Some('{') => Self::read_json_lines(text),
+        let (kind, (names, mut rows)) = match first.trim_start().chars().next() {
+            Some('{') => (FileKind::JsonLines, read_json_lines(text)),
             Some('[') => return Err(FileError::JsonArray),
-            Some(_) if Email::parse(without_name(first)).is_err() => Self::read_csv(text, first)?,
-            _ => Self::read_list(text),
+            Some(_) if Email::parse(without_name(first)).is_err() => {
+                (FileKind::Csv, read_csv(text, first)?)
+            }
+            _ => (FileKind::List, (Vec::new(), read_list(text))),
         };
         let is_empty = |cells: &StringRecord| cells.iter().all(|it| it.trim().is_empty());
-        table
-            .rows
-            .retain(|row| !row.cells.as_ref().is_ok_and(is_empty));
-        Ok(table)
-    }
-
-    fn read_list(text: &str) -> Self {
-        let row = |(line, text): (u64, &str)| Row {
-            line,
-            // Somebody may have taken the address off the list like this.
-            cells: match text.trim_start().starts_with('#') {
-                true => Err("the line begins with #; remove the line, or the #"),
-                false => Ok(StringRecord::from(vec![without_name(text)])),
-            },
-        };
-        Self {
-            kind: FileKind::List,
-            columns: Vec::new(),
-            rows: (1..).zip(text.lines()).map(row).collect(),
-        }
-    }
-
-    fn read_json_lines(text: &str) -> Self {
-        let mut columns = Vec::new();
-        let lines = (1..).zip(text.lines());
-        let rows = lines
-            .filter(|(_, text)| !text.trim().is_empty())
-            .map(|(line, text)| Row {
-                line,
-                cells: match serde_json::from_str(text) {
-                    Ok(object) => Ok(cells_of(object, &mut columns)),
-                    Err(_) => Err("invalid JSON: each line must be one object"),
-                },
-            })
-            .collect();
-        Self {
-            kind: FileKind::JsonLines,
-            columns,
-            rows,
-        }
-    }
-
-    /// `first` is the header row.
-    fn read_csv(text: &str, first: &str) -> Result<Self, FileError> {
-        let separator = find_separator(first);
-        let lines = text.as_bytes().chain(b"\n".as_slice());
-        let reader = builder(separator).from_reader(lines.chain(END.as_bytes()));
-        let records = reader.into_records().map_while(Result::ok);
-        let mut rows: Vec<_> = records.map(|record| csv_row(text, &record)).collect();
-        let end = rows.pop();
-        if let (Some(end), true) = (end, !text.trim().is_empty())
-            && end.cells.as_ref().is_ok_and(|cells| *cells != [END][..])
-        {
-            let cells = Err(UNCLOSED);
-            rows.push(Row { cells, ..end });
-        }
-        let header = rows.remove(0);
-        let columns = column_names(header)?;
-        for row in &mut rows {
-            if let Ok(cells) = &mut row.cells
-                && let Err(reason) = check_cells(cells, columns.len(), separator.into())
-            {
-                row.cells = Err(reason);
-            }
-        }
+        rows.retain(|row| !row.cells.as_ref().is_ok_and(is_empty));
+        let names = names.into_iter().enumerate();
         Ok(Self {
-            kind: FileKind::Csv,
-            columns,
+            kind,
+            columns: names
+                .map(|(at, name)| Column::new(name, at, &rows))
+                .collect(),
             rows,
         })
     }
+
+    /// Returns the position of a column by its name, in any case. An exact name comes first.
+    pub(super) fn find(&self, name: &str) -> Option<usize> {
+        let exact = self.columns.iter().position(|it| it.name == name.trim());
+        let folded = fold(name);
+        exact.or_else(|| self.columns.iter().position(|it| fold(&it.name) == folded))
+    }
+}
+
+fn read_list(text: &str) -> Vec<Row> {
+    let row = |(line, text): (u64, &str)| Row {
+        line,
+        // Somebody may have taken the address off the list like this.
+        cells: match text.trim_start().starts_with('#') {
+            true => Err("the line begins with #; remove the line, or the #"),
+            false => Ok(StringRecord::from(vec![without_name(text)])),
+        },
+    };
+    (1..).zip(text.lines()).map(row).collect()
+}
+
+/// Returns the names of the columns, and the rows.
+fn read_json_lines(text: &str) -> (Vec<String>, Vec<Row>) {
+    let mut names = Vec::new();
+    let lines = (1..).zip(text.lines());
+    let lines = lines.filter(|(_, text)| !text.trim().is_empty());
+    let rows = lines.map(|(line, text)| Row {
+        line,
+        cells: match serde_json::from_str(text) {
+            Ok(object) => Ok(cells_of(object, &mut names)),
+            Err(_) => Err("invalid JSON: each line must be one object"),
+        },
+    });
+    let rows = rows.collect();
+    (names, rows)
+}
+
+/// Returns the names of the columns, and the rows. `first` is the header row.
+fn read_csv(text: &str, first: &str) -> Result<(Vec<String>, Vec<Row>), FileError> {
+    let separator = find_separator(first);
+    let lines = text.as_bytes().chain(b"\n".as_slice());
+    let reader = builder(separator).from_reader(lines.chain(END.as_bytes()));
+    let records = reader.into_records().map_while(Result::ok);
+    let mut rows: Vec<_> = records.map(|record| csv_row(text, &record)).collect();
+    if let Some(mut end) = rows.pop()
+        && end.cells.as_ref().is_ok_and(|cells| *cells != [END][..])
+    {
+        end.cells = Err(UNCLOSED);
+        rows.push(end);
+    }
+    let names = column_names(rows.remove(0))?;
+    for row in &mut rows {
+        if let Ok(cells) = &mut row.cells
+            && let Err(reason) = check_cells(cells, names.len(), separator.into())
+        {
+            row.cells = Err(reason);
+        }
+    }
+    Ok((names, rows))
 }
 
 /// Returns the values of an object in the order of the columns, and adds its other keys to them. An inner object or array is

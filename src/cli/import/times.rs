@@ -1,15 +1,13 @@
 //! The times of an imported file: RFC 3339 (ISO 8601), those of Go, and those that `--date-format` describes.
 
-use std::{str::FromStr, time::SystemTime};
+use std::time::SystemTime;
 
 use jiff::{
     Timestamp,
     civil::{DateTime, Time},
-    fmt::strtime::{self, BrokenDownTime},
-    tz::{Offset, TimeZone},
+    fmt::strtime::BrokenDownTime,
+    tz::Offset,
 };
-use serde::Deserialize;
-use thiserror::Error;
 
 use crate::cli::time;
 
@@ -27,8 +25,6 @@ const COMMON_FORMATS: [&str; 7] = [
     "%Y/%m/%d",
     "%b %d, %Y",
 ];
-/// A time whose day, month and year all differ, and cannot be taken for each other.
-const SAMPLE: DateTime = DateTime::constant(2026, 9, 8, 7, 6, 5, 0);
 
 /// Returns whether a cell means that there is no time.
 pub(super) fn means_no_time(text: &str) -> bool {
@@ -37,10 +33,10 @@ pub(super) fn means_no_time(text: &str) -> bool {
 
 /// Parses a time. Without a zone it is in UTC. Another column may have RFC 3339 beside a format, unless the format also
 /// begins with the year: `%Y-%d-%m` would read a date in two ways.
-pub(super) fn parse(text: &str, format: Option<&DateFormat>) -> Option<SystemTime> {
+pub(super) fn parse(text: &str, format: Option<&str>) -> Option<SystemTime> {
     match format {
-        Some(format) if format.0.starts_with("%Y") => parse_with(&format.0, text),
-        Some(format) => parse_with(&format.0, text).or_else(|| parse_default(text)),
+        Some(format) if format.starts_with("%Y") => parse_with(format, text),
+        Some(format) => parse_with(format, text).or_else(|| parse_default(text)),
         None => parse_default(text),
     }
 }
@@ -114,72 +110,30 @@ fn parse_zone(text: &str) -> Option<Offset> {
     Offset::from_seconds(sign * seconds).ok()
 }
 
-/// The value of `--date-format`.
-#[derive(Clone, Deserialize)]
-#[serde(transparent)]
-pub(super) struct DateFormat(String);
-
-/// An invalid `--date-format`.
-#[derive(Debug, Error)]
-#[error(
-    "write the date with %d, %m and %Y, as in %d.%m.%Y for 21.11.2026; a time of day after it is recognized; %s is \
-     seconds since 1970"
-)]
-pub(super) struct InvalidDateFormat;
-
-impl FromStr for DateFormat {
-    type Err = InvalidDateFormat;
-
-    fn from_str(format: &str) -> Result<Self, Self::Err> {
-        let sample = TimeZone::UTC.to_zoned(SAMPLE);
-        let written = sample.ok().and_then(|it| strtime::format(format, &it).ok());
-        let read = written.and_then(|written| parse_with(format, &written));
-        let date = read
-            .and_then(|time| Timestamp::try_from(time).ok())
-            .map(|time| TimeZone::UTC.to_datetime(time).date());
-        match date == Some(SAMPLE.date()) {
-            true => Ok(Self(format.to_owned())),
-            false => Err(InvalidDateFormat),
-        }
-    }
+/// Returns the first time that means different days in these formats, or else the first one.
+pub(super) fn distinguishing<'a>(
+    formats: &[String],
+    mut times: impl Iterator<Item = &'a str> + Clone,
+) -> Option<&'a str> {
+    let first = times.clone().next();
+    let differs = |time: &&str| {
+        let mut days = formats.iter().map(|format| day(format, time));
+        let day = days.next();
+        days.any(|other| Some(other) != day)
+    };
+    times.find(differs).or(first)
 }
 
-impl DateFormat {
-    pub(super) fn as_str(&self) -> &str {
-        &self.0
-    }
+/// Returns the day that a time in a format means: `21 November 2026`.
+pub(super) fn day(format: &str, time: &str) -> Option<String> {
+    let time = Timestamp::try_from(parse_with(format, time)?).ok()?;
+    Some(time.strftime("%-d %B %Y").to_string())
+}
 
-    /// Returns the first time that means different days in these formats, or else the first one.
-    pub(super) fn distinguishing<'a>(
-        formats: &[Self],
-        mut times: impl Iterator<Item = &'a str> + Clone,
-    ) -> Option<&'a str> {
-        let first = times.clone().next();
-        let differs = |time: &&str| {
-            let mut days = formats.iter().map(|format| format.day(time));
-            let day = days.next();
-            days.any(|other| Some(other) != day)
-        };
-        times.find(differs).or(first)
-    }
-
-    /// Returns the day that a time in this format means: `21 November 2026`.
-    pub(super) fn day(&self, time: &str) -> Option<String> {
-        let time = Timestamp::try_from(parse_with(&self.0, time)?).ok()?;
-        Some(time.strftime("%-d %B %Y").to_string())
-    }
-
-    /// Returns the common formats in which all these times can be read. With two of them, nobody but the owner knows
-    /// whether the day or the month comes first.
-    pub(super) fn candidates<'a>(times: impl Iterator<Item = &'a str> + Clone) -> Vec<Self> {
-        let formats = COMMON_FORMATS
-            .iter()
-            .map(|format| Self((*format).to_owned()));
-        let reads_all = |format: &Self| {
-            times
-                .clone()
-                .all(|time| parse_with(&format.0, time).is_some())
-        };
-        formats.filter(reads_all).collect()
-    }
+/// Returns the common formats in which all these times can be read. With two of them, nobody but the owner knows
+/// whether the day or the month comes first.
+pub(super) fn candidates<'a>(times: impl Iterator<Item = &'a str> + Clone) -> Vec<String> {
+    let reads_all = |format: &&str| times.clone().all(|it| parse_with(format, it).is_some());
+    let formats = COMMON_FORMATS.into_iter().filter(reads_all);
+    formats.map(str::to_owned).collect()
 }

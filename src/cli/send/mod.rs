@@ -199,7 +199,7 @@ fn confirm(plan: &Plan, template: &Template, location: &str) -> anyhow::Result<(
         template.id(),
         plan.describe(),
     );
-    if ask(&question, "yn")? != Some('y') {
+    if ask(&question, "yn").context("nothing was sent")? != 'y' {
         bail!("nothing was sent");
     }
     Ok(())

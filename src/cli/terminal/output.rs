@@ -25,6 +25,15 @@ impl OutputArgs {
         self.print_list([value], human)
     }
 
+    /// Prints the JSON of each item on a line, or its text.
+    pub(crate) fn print_lines<V: Serialize>(&self, items: &[(V, String)]) -> anyhow::Result<()> {
+        self.print_list(items.iter().map(|(value, _)| value), |out| {
+            items
+                .iter()
+                .try_for_each(|(_, text)| writeln!(out, "{text}"))
+        })
+    }
+
     /// Prints `values` as JSON, one on each line, or the text that `human` writes.
     pub(crate) fn print_list<V: Serialize>(
         &self,

@@ -13,8 +13,8 @@ pub(crate) fn can_ask() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-/// Asks on the terminal of the program until one of these keys is pressed. Returns `None` at the end of the input.
-pub(crate) fn ask(question: &str, keys: &str) -> io::Result<Option<char>> {
+/// Asks on the terminal of the program until one of these keys is pressed.
+pub(crate) fn ask(question: &str, keys: &str) -> io::Result<char> {
     let mut terminal = Terminal {
         input: &mut io::stdin().lock(),
         output: &mut io::stderr().lock(),
@@ -23,25 +23,32 @@ pub(crate) fn ask(question: &str, keys: &str) -> io::Result<Option<char>> {
 }
 
 impl Terminal<'_> {
-    /// Asks for a line. Returns `None` at the end of the input.
-    pub(crate) fn line(&mut self, question: &str) -> io::Result<Option<String>> {
+    /// Asks for a line.
+    ///
+    /// # Errors
+    /// Also at the end of the input.
+    pub(crate) fn line(&mut self, question: &str) -> io::Result<String> {
         write!(self.output, "{question} ")?;
         self.output.flush()?;
         let mut answer = String::new();
-        let read = self.input.read_line(&mut answer)?;
-        Ok((read > 0).then(|| answer.trim().to_owned()))
+        if self.input.read_line(&mut answer)? == 0 {
+            return Err(io::Error::other("there was no answer"));
+        }
+        Ok(answer.trim().to_owned())
     }
 
-    /// Asks until one of these keys is pressed. Returns `None` at the end of the input.
-    pub(crate) fn key(&mut self, question: &str, keys: &str) -> io::Result<Option<char>> {
+    /// Asks until one of these keys is pressed.
+    ///
+    /// # Errors
+    /// Also at the end of the input.
+    pub(crate) fn key(&mut self, question: &str, keys: &str) -> io::Result<char> {
         let choice: Vec<_> = keys.chars().map(String::from).collect();
         let question = format!("{question} [{}]", choice.join("/"));
-        while let Some(answer) = self.line(&question)? {
-            let key = answer.to_lowercase().chars().next();
+        loop {
+            let key = self.line(&question)?.to_lowercase().chars().next();
             if let Some(key) = key.filter(|key| keys.contains(*key)) {
-                return Ok(Some(key));
+                return Ok(key);
             }
         }
-        Ok(None)
     }
 }

@@ -129,7 +129,8 @@ fn asks_until_a_date_format_fits() {
         super::rfc3339(entry.joined_at).starts_with("2026-11-01"),
         "{shown}"
     );
-    assert_contains(&shown, "write the date with %d, %m and %Y");
+    let question = "How is \"26y11m01\" written, such as %d.%m.%Y for 21.11.2026? ";
+    assert_eq!(shown.matches(question).count(), 2, "{shown}");
 }
 
 #[test]
