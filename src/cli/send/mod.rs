@@ -39,7 +39,7 @@ use crate::{
     waitlist::{DeliveryState, MessageId},
 };
 use message_writer::MessageWriter;
-use plan::Plan;
+use plan::{Plan, SkipReason};
 use sender::Sender;
 
 pub(in crate::cli) use args::SendArgs;
@@ -165,7 +165,7 @@ fn check_results(
     let mut problems: Vec<_> = stop.into_iter().collect();
     let cases = [
         (
-            counts.get(DeliveryState::Sending) + plan.under_way,
+            counts.get(DeliveryState::Sending) + plan.skipped.get(SkipReason::UnderWay),
             "begun by another command, or by one that was killed less than 20 minutes ago: run the command again later",
         ),
         (

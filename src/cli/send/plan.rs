@@ -20,7 +20,7 @@ pub(super) struct Recipient {
     pub(super) position: u64,
 }
 
-/// Why a person on the list does not get the message.
+/// Why a person does not get the message.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum SkipReason {
     HadIt,
@@ -28,33 +28,39 @@ pub(super) enum SkipReason {
     Undeliverable,
     Suppressed,
     Unconfirmed,
+    Unknown,
+    Waiting,
+    UnderWay,
 }
 
 impl SkipReason {
-    /// All reasons, with their names in JSON and their descriptions, in the order in which they are reported.
-    const ALL: [(Self, &'static str, &'static str); 5] = [
-        (Self::HadIt, "had_it", "had the message, or may have had it"),
-        (Self::Refused, "refused", "refused by the mail server"),
+    /// The names of all reasons in JSON, and their descriptions.
+    const ALL: [(&'static str, &'static str); 8] = [
+        ("had_it", "had the message, or may have had it"),
+        ("refused", "refused by the mail server"),
         (
-            Self::Undeliverable,
             "undeliverable",
             "left out, because their mailbox does not exist",
         ),
+        ("suppressed", "left out, because they are suppressed"),
         (
-            Self::Suppressed,
-            "suppressed",
-            "left out, because they are suppressed",
-        ),
-        (
-            Self::Unconfirmed,
             "unconfirmed",
             "left out, because they have not confirmed their address",
+        ),
+        ("unknown", "unknown: --resend-unknown sends to them again"),
+        (
+            "waiting",
+            "waiting, chosen by an earlier send: --continue sends to them, and --abandon gives them up",
+        ),
+        (
+            "under_way",
+            "being sent by another command, or by one that was killed less than 20 minutes ago",
         ),
     ];
 
     /// Returns the description.
     pub(super) fn text(self) -> &'static str {
-        Self::ALL[self as usize].2
+        Self::ALL[self as usize].1
     }
 }
 
@@ -63,14 +69,18 @@ impl SkipReason {
 pub(super) struct SkipCounts([u64; SkipReason::ALL.len()]);
 
 impl SkipCounts {
-    pub(super) fn add(&mut self, reason: SkipReason) {
-        self.0[reason as usize] += 1;
+    pub(super) fn add(&mut self, reason: SkipReason, count: u64) {
+        self.0[reason as usize] += count;
+    }
+
+    pub(super) fn get(&self, reason: SkipReason) -> u64 {
+        self.0[reason as usize]
     }
 
     /// Returns the name of each reason, its description, and the number of people.
     fn iter(&self) -> impl Iterator<Item = (&'static str, &'static str, u64)> {
-        let reasons = SkipReason::ALL.iter();
-        reasons.map(|(reason, name, text)| (*name, *text, self.0[*reason as usize]))
+        let reasons = SkipReason::ALL.iter().zip(self.0);
+        reasons.map(|((name, text), count)| (*name, *text, count))
     }
 }
 
@@ -84,14 +94,8 @@ pub(super) struct Plan {
     pub(super) next: u32,
     /// People on the list who match the selection.
     pub(super) selected: u64,
-    /// Those of them who do not get the message.
+    /// The people who do not get the message.
     pub(super) skipped: SkipCounts,
-    /// People on the list who were chosen by an earlier send, have not had the message, and do not get it now.
-    pub(super) waiting: u64,
-    /// Deliveries of which nobody knows whether they were sent.
-    unknown: u64,
-    /// Deliveries that another command is sending, or was when it was killed.
-    pub(super) under_way: u64,
 }
 
 impl Plan {
@@ -101,19 +105,18 @@ impl Plan {
             let in_state = deliveries.iter().filter(|it| it.status.state == state);
             in_state.count() as u64
         };
+        let mut skipped = SkipCounts::default();
+        skipped.add(SkipReason::UnderWay, count(DeliveryState::Sending));
+        if !resend.contains(&DeliveryState::Unknown) {
+            skipped.add(SkipReason::Unknown, count(DeliveryState::Unknown));
+        }
         let known = u32::try_from(deliveries.len())?;
         Ok(Self {
             recipients: Vec::new(),
             known,
             next: known,
             selected: 0,
-            skipped: SkipCounts::default(),
-            waiting: 0,
-            unknown: match resend.contains(&DeliveryState::Unknown) {
-                true => 0,
-                false => count(DeliveryState::Unknown),
-            },
-            under_way: count(DeliveryState::Sending),
+            skipped,
         })
     }
 
@@ -156,45 +159,19 @@ impl Plan {
     /// Says why nobody gets the message.
     pub(super) fn why_empty(&self) -> String {
         let mut reasons = vec![format!("{} selected", self.selected)];
-        let skipped = self.skipped.iter().map(|(_, text, count)| (text, count));
-        let others = [
-            (
-                "unknown: --resend-unknown sends to them again",
-                self.unknown,
-            ),
-            (
-                "waiting, chosen by an earlier send: --continue sends to them",
-                self.waiting,
-            ),
-            (
-                "being sent by another command, or by one that was killed less than 20 minutes ago",
-                self.under_way,
-            ),
-        ];
-        for (text, count) in skipped.chain(others).filter(|(_, count)| *count > 0) {
-            reasons.push(format!("{count} {text}"));
-        }
+        let skipped = self.skipped.iter().filter(|(.., count)| *count > 0);
+        reasons.extend(skipped.map(|(_, text, count)| format!("{count} {text}")));
         reasons.join("; ")
     }
 
     /// Prints who else has not had the message for certain, and how to write to them.
     pub(super) fn print_notes(&self) {
-        let undeliverable = self.skipped.0[SkipReason::Undeliverable as usize];
-        if undeliverable > 0 {
-            let text = SkipReason::Undeliverable.text();
-            print_stderr(&format!("{undeliverable} {text}"));
-        }
-        if self.unknown > 0 {
-            print_stderr(&format!(
-                "{} earlier results are unknown, and are not sent again: --resend-unknown sends to them",
-                self.unknown
-            ));
-        }
-        if self.waiting > 0 {
-            print_stderr(&format!(
-                "{} chosen by an earlier send still wait: --continue sends to them, and --abandon gives them up",
-                self.waiting
-            ));
+        use SkipReason::{Undeliverable, Unknown, Waiting};
+        for reason in [Undeliverable, Unknown, Waiting] {
+            let count = self.skipped.get(reason);
+            if count > 0 {
+                print_stderr(&format!("{count} {}", reason.text()));
+            }
         }
     }
 
@@ -205,9 +182,6 @@ impl Plan {
             "recipients": self.people().count(),
             "addresses": addresses.map(Email::as_typed).collect::<Vec<_>>(),
             "selected": self.selected,
-            "unknown": self.unknown,
-            "waiting": self.waiting,
-            "under_way": self.under_way,
         });
         for (name, _, count) in self.skipped.iter() {
             json[name] = count.into();

@@ -110,12 +110,13 @@ impl Chooser<'_> {
             _ => self.criteria.selection.selects(entry),
         };
         if !is_chosen {
-            self.plan.waiting += u64::from(is_waiting);
+            let waiting = u64::from(is_waiting);
+            self.plan.skipped.add(SkipReason::Waiting, waiting);
             return Ok(());
         }
         self.plan.selected += 1;
         if let Some(reason) = self.reason_to_skip(entry, hash, delivery) {
-            self.plan.skipped.add(reason);
+            self.plan.skipped.add(reason, 1);
             return self.check_person(entry, delivery, reason);
         }
         let has_room = match self.criteria.audience {
@@ -135,7 +136,8 @@ impl Chooser<'_> {
             self.plan.recipients.push(recipient);
             self.plan.next += u32::from(delivery.is_none());
         } else {
-            self.plan.waiting += u64::from(is_waiting);
+            let waiting = u64::from(is_waiting);
+            self.plan.skipped.add(SkipReason::Waiting, waiting);
         }
         Ok(())
     }
