@@ -9,9 +9,7 @@ mod check;
 mod clock_skew;
 mod compact;
 mod control_socket;
-mod documentation_examples;
 mod erase;
-mod export;
 mod health;
 mod import;
 mod import_answers;
@@ -23,16 +21,13 @@ mod import_times;
 mod interruption;
 mod json;
 mod list;
-mod output_file;
 mod report;
 mod send;
-mod send_choice;
 mod send_dkim;
+mod send_failures;
 mod send_ledger;
-mod send_selection;
 mod serve_check;
 mod settings;
-mod show;
 mod stats;
 mod transcripts;
 mod usage;
@@ -209,8 +204,9 @@ impl TestCli {
         Value::Array(values.collect())
     }
 
-    /// Runs a command in a shell that finds the program. Returns what it prints, and its exit code unless that is 0.
-    fn shell(&self, command: &str) -> String {
+    /// Runs a command in a shell that finds the program, and this mail server. Returns what it prints, and its exit code
+    /// unless that is 0.
+    fn shell(&self, command: &str, smtp: &str) -> String {
         let mut shell = self.command_for("bash");
         let programs = Path::new(env!("CARGO_BIN_EXE_landing")).parent();
         let path = env::var("PATH").unwrap_or_default();
@@ -218,8 +214,18 @@ impl TestCli {
             "PATH",
             format!("{}:{path}", programs.expect("a directory").display()),
         );
+        shell.envs([
+            ("LANDING_SMTP", smtp),
+            ("LANDING_MAIL_FROM", "Steward <hello@steward.example>"),
+            ("LANDING_ORIGIN", "https://steward.example"),
+            (
+                "LANDING_POSTAL_ADDRESS",
+                "Steward, 1 Main Street, Springfield",
+            ),
+        ]);
+        let functions = "send() { landing send --yes --rate 0 --skip-link-check \"$@\"; }";
         let output = shell
-            .args(["-c", &format!("exec 2>&1; {command}")])
+            .args(["-c", &format!("exec 2>&1; {functions}; {command}")])
             .output();
         let output = output.expect("a shell");
         let mut printed = String::from_utf8(output.stdout).expect("text");
@@ -268,14 +274,6 @@ impl TestCli {
 
     fn read(&self, name: &str) -> String {
         fs::read_to_string(self.file(name)).expect("readable")
-    }
-
-    /// Creates a named pipe.
-    fn make_pipe(&self, name: &str) -> PathBuf {
-        let pipe = self.file(name);
-        let status = process::Command::new("mkfifo").arg(&pipe).status();
-        assert!(status.expect("mkfifo runs").success());
-        pipe
     }
 
     /// Returns the names in the sandbox, sorted.

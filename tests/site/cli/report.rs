@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use regex::Regex;
 
-use super::{all_stores, assert_contains, joined_ago, with_three_people, without_server};
+use super::{all_stores, assert_contains, joined_ago, without_server};
 
 const HOUR: Duration = Duration::from_secs(60 * 60);
 
@@ -146,20 +146,5 @@ fn page_says_who_is_selected() {
         assert!(page.contains("Only people who joined before 2026-01-01T00:00:00.000Z."));
         assert_eq!(sum(&rows(&page, "sign-ups")), 0);
         assert!(!cli.stdout(&["report"]).contains("Only people"));
-    }
-}
-
-#[test]
-fn file_has_what_standard_output_would_have() {
-    for cli in with_three_people() {
-        let stdout = cli.stdout(&["report", "-o", "report.html"]);
-        assert_eq!(stdout, "3 entries in report.html\n");
-        for page in [
-            cli.read("report.html"),
-            cli.stdout(&["report", "-o", "-"]),
-            cli.stdout(&["report"]),
-        ] {
-            assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>\n"));
-        }
     }
 }

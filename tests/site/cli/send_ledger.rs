@@ -14,9 +14,9 @@ use std::{
 use landing::waitlist::{Ledger, Message, MessageId, SledWaitlist};
 
 use super::{
-    TestCli, all_stores, assert_contains,
-    send::{MESSAGE, args, args_with_rate, messages, send, send_file, start},
-    with_server, with_three_people, without_server,
+    TestCli, all_stores,
+    send::{args, args_with_rate, messages, send, start},
+    with_server, without_server,
 };
 use crate::{
     durability::env_number,
@@ -24,47 +24,6 @@ use crate::{
     postgres_server::{PostgresServer, SHARED_SERVER},
     process::wait_until,
 };
-
-#[test]
-fn unknown_results_are_not_sent_again_unless_the_owner_asks() {
-    for cli in with_three_people() {
-        let server = SmtpServer::acting(Step::End, "ann@", Action::AcceptAndCut);
-        let (out, err, is_success) = send(&cli, &server, &["--all"]);
-        assert_eq!((&*out, is_success), ("2 accepted, 1 unknown\n", false));
-        assert!(
-            err.contains("1 unknown: ") && err.contains("--resend-unknown"),
-            "{err}"
-        );
-        assert!(
-            cli.stdout(&["messages", "launch"])
-                .starts_with("unknown   ann@example.com")
-        );
-        let (out, ..) = send(&cli, &server, &["--all"]);
-        assert_contains(&out, "1 unknown: --resend-unknown sends to them again");
-        let server = SmtpServer::start();
-        let (out, ..) = send(&cli, &server, &["--all", "--resend-unknown"]);
-        assert_eq!(
-            (&*out, server.recipients()),
-            ("1 accepted\n", vec!["ann@example.com".into()])
-        );
-    }
-}
-
-#[test]
-fn people_who_have_left_get_nothing() {
-    for cli in with_three_people() {
-        let server = SmtpServer::acting(Step::End, "", Action::Reply("451 4.7.1 not now"));
-        send(&cli, &server, &["--all"]);
-        // Ann's message was deferred, and Cyd's has not begun.
-        for email in ["ann@example.com", "cyd@example.com"] {
-            cli.run(&["erase", email]).success();
-        }
-        let server = SmtpServer::start();
-        let (out, ..) = send(&cli, &server, &["--all"]);
-        assert_eq!(out, "1 accepted, 2 skipped\n");
-        assert_eq!(server.recipients(), ["Bob@Example.com"]);
-    }
-}
 
 /// The mail server closes the connection after the first message. Until the person has left, it accepts no other one, or is slow to greet.
 #[test]
@@ -108,27 +67,6 @@ fn server_closes_once(is_away: &AtomicBool) -> bool {
     !is_away.swap(true, Ordering::Relaxed)
 }
 
-/// The owner has corrected an address to that of somebody who had left.
-#[test]
-fn people_who_are_listed_and_suppressed_get_nothing() {
-    let cli = without_server();
-    cli.run_with_input(&["import"], "ann@example.com\nbib@example.com\n")
-        .success();
-    cli.stdout(&["unsubscribe", "bob@example.com"]);
-    let corrected = cli.run(&["correct", "bib@example.com", "bob@example.com"]);
-    let advice = "`landing unsubscribe --undo bob@example.com`";
-    assert_contains(&corrected.success().to_string(), advice);
-    let server = SmtpServer::start();
-    let (out, ..) = send(&cli, &server, &["--all"]);
-    assert_eq!(out, "1 accepted\n");
-    let (out, ..) = send(&cli, &server, &["--all"]);
-    assert!(
-        out.ends_with("1 left out, because they are suppressed\n"),
-        "{out}"
-    );
-    assert_eq!(server.recipients(), ["ann@example.com"]);
-}
-
 /// A server has asked somebody. The command does not have its settings.
 #[tokio::test(flavor = "multi_thread")]
 async fn people_who_have_not_confirmed_get_nothing() {
@@ -151,10 +89,6 @@ async fn people_who_have_not_confirmed_get_nothing() {
     assert_eq!(server.recipients(), ["ann@example.com"]);
     let (out, ..) = send(&cli, &server, &["--all", "--include-unconfirmed"]);
     assert_eq!(out, "1 accepted\n");
-    // The owner cannot send a message by the name of the one that asks.
-    cli.write("confirmation.md", MESSAGE);
-    let (_, error, _) = send_file(&cli, &server, "confirmation.md", &["--all"]);
-    assert_contains(&error, "is for messages that ask to confirm an address");
 }
 
 #[test]
@@ -186,7 +120,7 @@ fn killed_sends_lose_and_repeat_no_message() {
         assert_eq!(is_success, count("sending") == 0, "{out} {err}");
         let names = |state: &str, text: &str| count(state) == 0 || err.contains(text);
         assert!(names("sending", "begun by another command"), "{err}");
-        assert!(names("unknown", "earlier results are unknown"), "{err}");
+        assert!(names("unknown", "unknown: --resend-unknown"), "{err}");
         // While a server holds the list, and in a database, nobody can know yet that the senders are dead.
         let in_doubt = count("unknown") + count("sending");
         assert_eq!(count("accepted") + in_doubt, people, "{counts}");

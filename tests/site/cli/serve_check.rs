@@ -1,10 +1,7 @@
 //! `landing serve --check`.
 
 use std::{
-    collections::BTreeMap,
-    fs,
     net::TcpListener,
-    path::{Path, PathBuf},
     process::{Command, Output},
 };
 
@@ -39,44 +36,6 @@ fn failure(command: &mut Command) -> String {
 
 fn free_addr() -> String {
     format!("127.0.0.1:{}", free_port())
-}
-
-/// Returns the content of every file below a directory. Sockets have none.
-fn snapshot(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let mut files = BTreeMap::new();
-    for entry in fs::read_dir(directory).expect("readable").flatten() {
-        let path = entry.path();
-        if path.is_dir() {
-            files.insert(path.clone(), Vec::new());
-            files.extend(snapshot(&path));
-        } else {
-            let content = fs::read(&path).unwrap_or_default();
-            files.insert(path, content);
-        }
-    }
-    files
-}
-
-#[test]
-fn prints_what_it_used_and_changes_nothing() {
-    let cli = without_server();
-    let here = cli.sandbox.path().display().to_string();
-    let addr = free_addr();
-    let output = |list: &str| {
-        format!(
-            "waitlist: {here}/data, {list}\naddress: {addr}, free\n\
-             origin: https://bob.example\nthe server can start; nothing was changed\n"
-        )
-    };
-    let printed = success(&mut check(&cli, &addr));
-    assert_eq!(printed, output("no list yet; `landing serve` creates it"));
-    assert!(cli.file_names().is_empty());
-
-    let cli_with_list = cli.with_three_people();
-    let before = snapshot(cli_with_list.sandbox.path());
-    let printed = success(&mut check(&cli_with_list, &addr));
-    assert_eq!(printed, output("found"));
-    assert_eq!(snapshot(cli_with_list.sandbox.path()), before);
 }
 
 #[test]
@@ -152,16 +111,4 @@ fn reports_an_occupied_address() {
     assert_contains(&error, "Address already in use");
     assert_contains(&error, "--addr 127.0.0.1:0");
     assert!(cli.file_names().is_empty());
-}
-
-#[test]
-fn warns_like_a_start() {
-    let cli = without_server();
-    let mut command = cli.landing();
-    command.args(["serve", "--check"]);
-    let output = command.args(["--addr", &free_addr()]).output();
-    let output = output.expect("the program runs");
-    assert_eq!(output.status.code(), Some(0));
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert_contains(&stderr, "--origin is not set");
 }

@@ -4,8 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 
-use super::{TestCli, all_stores, joined_ago, rfc3339, send::send, with_server, without_server};
-use crate::mail::smtp_server::SmtpServer;
+use super::{all_stores, joined_ago, rfc3339, with_server, without_server};
 
 const HOUR: Duration = Duration::from_secs(60 * 60);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -100,63 +99,6 @@ fn reports_an_empty_list() {
     cli.run(&["stats"]).success();
 }
 
-/// Returns `people` for each of these sources, and this number of people without one.
-fn people_of(sources: impl IntoIterator<Item = (String, usize)>, none: usize) -> Vec<String> {
-    let mut rows = Vec::new();
-    for (source, people) in sources.into_iter().chain([(String::new(), none)]) {
-        for _ in 0..people {
-            rows.push(joined_ago(&format!("person{}", rows.len()), DAY, &source));
-        }
-    }
-    rows
-}
-
-/// Returns the lines of the table of sources, without its header.
-fn source_lines(cli: &TestCli) -> Vec<String> {
-    let stats = cli.stdout(&["stats"]);
-    let (_, table) = stats.split_once("\n\nsource  ").expect("a table");
-    table.lines().skip(1).map(str::to_owned).collect()
-}
-
-#[test]
-fn prints_the_20_most_frequent_sources_and_the_others() {
-    // 30 + 29 + … + 6 = 450 people, and 50 without a source.
-    let sources = (0..25).map(|number| (format!("link-{number}"), 30 - number));
-    let people = people_of(sources, 50);
-    for cli in all_stores().map(|cli| cli.with_rows(&people)) {
-        let lines = source_lines(&cli);
-        assert_eq!(lines.len(), 23, "{lines:?}");
-        for (line, start) in [
-            (0, "link-0                30    6.0 %  "),
-            (19, "link-19               11    2.2 %  "),
-            (20, "other sources         40    8.0 %  "),
-            (21, "no source             50   10.0 %  "),
-            (22, "total                500  100.0 %  "),
-        ] {
-            assert!(lines[line].starts_with(start), "{}", lines[line]);
-        }
-        let stats = cli.json(&["stats"]);
-        let first = json!({
-            "source": "link-0", "percent": 6.0, "people": 30, "confirmed": 0, "invited": 0, "unsubscribed": 0,
-        });
-        assert_eq!(stats["sources"][0], first);
-        assert_eq!(stats["sources"].as_array().map(Vec::len), Some(25));
-        assert_eq!(stats["no_source"]["people"], 50);
-        assert_eq!(stats["people"], 500);
-    }
-}
-
-#[test]
-fn default_output_has_no_sources_if_nobody_has_one() {
-    let cli = without_server().with_three_people();
-    assert!(!cli.stdout(&["stats"]).contains("source"));
-    let stats = cli.json(&["stats"]);
-    assert_eq!(
-        (&stats["sources"], &stats["no_source"]["people"]),
-        (&json!([]), &json!(3))
-    );
-}
-
 /// The chart ends with the last day that is selected.
 #[test]
 fn charts_the_days_of_the_selection() {
@@ -179,47 +121,4 @@ fn charts_the_days_of_the_selection() {
     let second: jiff::Timestamp = second.parse().expect("a time");
     let until = rfc3339(SystemTime::from(second) + Duration::from_millis(1));
     assert_eq!(bars(&["--until", &until]), (json!("day"), 2, 2));
-}
-
-#[test]
-fn says_for_each_source_how_far_people_have_come() {
-    for cli in all_stores() {
-        let file = "email,joined_at,source,confirmed_at\n\
-            ann@example.com,2026-11-01T08:00:00Z,hn,2026-11-01T09:00:00Z\n\
-            bob@example.com,2026-11-02T08:00:00Z,hn,2026-11-02T09:00:00Z\n\
-            cyd@example.com,2026-11-03T08:00:00Z,hn,\n\
-            dan@example.com,2026-11-04T08:00:00Z,,2026-11-04T09:00:00Z\n\
-            eve@example.com,2026-11-05T08:00:00Z,ads,\n";
-        cli.run_with_input(&["import"], file).success();
-        let server = SmtpServer::start();
-        send(&cli, &server, &["--all", "--confirmed"]);
-        cli.run(&["unsubscribe", "bob@example.com"]).success();
-        let stats = cli.stdout(&["stats"]);
-        let (_, table) = stats.rsplit_once("\n\n").expect("a table");
-        assert_eq!(
-            table,
-            "source        people    share  confirmed    invited  unsubscribed\n\
-             hn                 2   50.0 %          1          1             1\n\
-             ads                1   25.0 %          0          0             0\n\
-             no source          1   25.0 %          1          1             0\n\
-             total              4  100.0 %          2          2             1\n\
-             people who have unsubscribed are erased; the other columns do not count them, and no option selects among them\n"
-        );
-        let stats = cli.json(&["stats"]);
-        assert_eq!(
-            json!([stats["sources"], stats["no_source"]]),
-            json!([
-                [
-                    { "source": "hn", "percent": 50.0, "people": 2, "confirmed": 1, "invited": 1, "unsubscribed": 1 },
-                    { "source": "ads", "percent": 25.0, "people": 1, "confirmed": 0, "invited": 0, "unsubscribed": 0 },
-                ],
-                { "people": 1, "confirmed": 1, "invited": 1, "unsubscribed": 0 },
-            ])
-        );
-        // A list that is restored knows it too.
-        cli.stdout(&["backup", "-o", "list.backup"]);
-        cli.run(&["restore", "--data", "other", "list.backup"])
-            .success();
-        assert_eq!(cli.json(&["stats", "--data", "other"]), stats);
-    }
 }

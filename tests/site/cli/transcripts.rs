@@ -1,20 +1,73 @@
-//! Transcripts of commands: what each prints, and how it ends. They run with a list in each of the three places.
+//! Transcripts of commands: what each prints, and how it ends. The examples of the documentation are transcripts too.
 
-use super::{TestCli, with_three_people, without_server};
+use std::{fs, path::Path};
 
-/// Runs the commands of a transcript, and compares what they print with it. `LIST` is where the list is, and `HERE` is the
-/// working directory.
-fn assert_replays(transcript: &str, cli: &TestCli) {
+use regex::Regex;
+
+use super::{TestCli, all_stores, with_three_people, without_server};
+use crate::mail::smtp_server::{Action, SmtpServer, Step};
+
+/// Runs the commands of a transcript, and returns it as they print it now.
+///
+/// `LIST` is where the list is, `HERE` is the working directory, and `NOW` is a time of the last hour. The mail server accepts
+/// every message, unless a line of the file `mail-server` says otherwise: a step, a part of the client's line, and a reply.
+/// The file `received` has the recipients of the messages that the server accepted, and `message` has the last of them.
+fn replay(transcript: &str, cli: &TestCli) -> String {
+    let rules = cli.file("mail-server");
+    let server = SmtpServer::scripted(move |step, line| action(&rules, step, line));
     let mut replayed = String::new();
     for line in transcript.lines() {
-        if line.starts_with("# ") {
-            replayed += &format!("{line}\n");
-        } else if let Some(command) = line.strip_prefix("$ ") {
-            let printed = cli.shell(command).replace(&cli.location(), "LIST");
-            let printed = printed.replace(&cli.file("").display().to_string(), "HERE/");
-            replayed += &format!("{line}\n{printed}");
+        let Some(command) = line.strip_prefix("$ ") else {
+            if line.starts_with("# ") {
+                replayed += &format!("{line}\n");
+            }
+            continue;
+        };
+        let received = server.received();
+        if let Some(last) = received.last() {
+            let recipients = received.iter().map(|it| format!("{}\n", it.recipient));
+            cli.write("received", recipients.collect::<String>());
+            cli.write("message", last.message.replace('\r', ""));
         }
+        let printed = cli.shell(command, &server.url());
+        let printed = printed.replace(&cli.location(), "LIST");
+        let printed = printed.replace(&cli.file("").display().to_string(), "HERE/");
+        replayed += &format!("{line}\n{}", hide_present_times(&printed));
     }
+    replayed
+}
+
+/// Returns what the mail server does at a step.
+fn action(rules: &Path, step: Step, line: &str) -> Action {
+    let rules = fs::read_to_string(rules).unwrap_or_default();
+    let step = format!("{step:?}");
+    let reply = rules.lines().find_map(|rule| {
+        let mut parts = rule.splitn(3, ' ');
+        let is_step = parts.next() == Some(&step);
+        let is_line = parts.next().is_some_and(|part| line.contains(part));
+        parts.next().filter(|_| is_step && is_line)
+    });
+    match reply.map(|reply| (reply, reply.strip_suffix(" QUOTE"))) {
+        None => Action::Continue,
+        Some(("ACCEPT AND CUT", _)) => Action::AcceptAndCut,
+        Some((_, Some(reply))) => Action::Quote(reply.to_owned().leak()),
+        Some((reply, _)) => Action::Reply(reply.to_owned().leak()),
+    }
+}
+
+fn hide_present_times(printed: &str) -> String {
+    let time = Regex::new(r"\d{4}-\d\d-\d\dT[\d:.]+Z").expect("valid");
+    let now = jiff::Timestamp::now();
+    let shown = |found: &regex::Captures<'_>| {
+        let time: jiff::Timestamp = found[0].parse().expect("a time");
+        let is_present = now.duration_since(time).abs().as_hours() == 0;
+        if is_present { "NOW" } else { &found[0] }.to_owned()
+    };
+    time.replace_all(printed, shown).into_owned()
+}
+
+#[track_caller]
+fn assert_replays(transcript: &str, replayed: &str) {
     assert!(
         replayed == transcript,
         "the commands print now:\n{replayed}"
@@ -29,16 +82,112 @@ fn commands_print_their_transcripts() {
         include_str!("transcripts/import.txt"),
         include_str!("transcripts/people.txt"),
         include_str!("transcripts/selections.txt"),
+        include_str!("transcripts/stats.txt"),
         include_str!("transcripts/unsubscribe.txt"),
     ] {
         for cli in with_three_people() {
-            assert_replays(transcript, &cli);
+            assert_replays(transcript, &replay(transcript, &cli));
         }
     }
 }
 
 #[test]
-fn locations_print_their_transcript() {
-    let transcript = include_str!("transcripts/locations.txt");
-    assert_replays(transcript, &without_server());
+fn sends_print_their_transcripts() {
+    for transcript in [
+        include_str!("transcripts/send.txt"),
+        include_str!("transcripts/send-choice.txt"),
+        include_str!("transcripts/send-results.txt"),
+    ] {
+        for cli in with_three_people() {
+            assert_replays(transcript, &replay(transcript, &cli));
+        }
+    }
+}
+
+/// What they are about does not depend on where the list is.
+#[test]
+fn errors_print_their_transcripts() {
+    for transcript in [
+        include_str!("transcripts/locations.txt"),
+        include_str!("transcripts/output-file.txt"),
+        include_str!("transcripts/send-errors.txt"),
+        include_str!("transcripts/usage.txt"),
+    ] {
+        let cli = without_server();
+        assert_replays(transcript, &replay(transcript, &cli));
+    }
+}
+
+/// The files that the examples of the documentation use.
+const FILES: [(&str, &str); 4] = [
+    (
+        "mailchimp.csv",
+        "Email Address,First Name,OPTIN_TIME,CONFIRM_TIME,LAST_CHANGED,LEID,EUID\n\
+         ann@example.com,Ann,2026-11-01 08:00:00,,,1,a\n\
+         bob@example.com,Bob,2026-11-02 09:30:00,,,2,b\n",
+    ),
+    (
+        "clients.csv",
+        "Courriel;Statut;Inscrit\n\
+         dee@example.com;Abonné;25/11/2026\n\
+         eve@example.com;Désabonné;25/11/2026\n\
+         fay@example.com;Non confirmé;25/11/2026\n\
+         gus@example.com;Abonné;\n",
+    ),
+    (
+        "gone.csv",
+        "Email Address,Unsubscribed\nbob@example.com,2026-11-20\n",
+    ),
+    (
+        "mail-server",
+        "Recipient bob@ 550 5.1.1 <bob@example.com>: no such user\n",
+    ),
+];
+
+/// Returns the parts of a page between two marks.
+fn blocks<'a>(page: &'a str, begin: &'a str) -> impl Iterator<Item = &'a str> {
+    let rest = page.split(begin).skip(1);
+    rest.map(|rest| rest.split_once("```").expect("an end of the block").0)
+}
+
+#[test]
+fn commands_print_the_output_in_the_documentation() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let pages = fs::read_dir(root.join("docs")).expect("readable").flatten();
+    let pages = pages
+        .map(|page| page.path())
+        .chain([root.join("README.md")]);
+    let mut with_examples = 0;
+    for path in pages {
+        let page = fs::read_to_string(&path).expect("readable");
+        let examples: String = blocks(&page, "```console\n").collect();
+        if examples.is_empty() {
+            continue;
+        }
+        with_examples += 1;
+        for cli in all_stores() {
+            for (name, text) in FILES {
+                cli.write(name, text);
+            }
+            for message in blocks(&page, "```text\n---\n") {
+                cli.write("launch.md", format!("---\n{message}"));
+            }
+            // The owner's guide begins with an empty list.
+            let file = if path.ends_with("owner.md") {
+                "/dev/null"
+            } else {
+                "mailchimp.csv"
+            };
+            cli.run(&["import", file, "--nobody-left"]).success();
+            // The site of the links does not exist.
+            let commands = examples.replace("$ landing send ", "$ landing send --skip-link-check ");
+            let commands = commands.lines().filter(|line| line.starts_with("$ "));
+            let replayed = replay(&commands.collect::<Vec<_>>().join("\n"), &cli);
+            let replayed = replayed
+                .replace(" --skip-link-check", "")
+                .replace("[exit 1]\n", "");
+            assert_replays(&examples.replace("/srv/landing/data", "LIST"), &replayed);
+        }
+    }
+    assert_eq!(with_examples, 3);
 }

@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use super::{assert_contains, stderr, stdout, without_server};
+use super::{assert_contains, stderr, without_server};
 use crate::ended::RunToEnd;
 
 /// Returns the names of the commands.
@@ -120,30 +120,6 @@ fn prints_man_pages_and_completions() {
             "{shell}"
         );
     }
-    cli.run(&["completions", "tcsh"]).code(2);
-    let result = cli.run(&["manual", "--output", "/dev/null/man"]).code(1);
-    assert!(
-        stderr(&result).contains("/dev/null/man"),
-        "{}",
-        stderr(&result)
-    );
-}
-
-#[test]
-fn invalid_command_lines_exit_2_and_name_what_is_similar() {
-    let cli = without_server();
-    for (args, expected) in [
-        (&["exprot"][..], "'export'"),
-        (&["list", "--limt", "2"], "'--limit'"),
-        (&["help"], "unrecognized subcommand 'help'"),
-        (&["list", "--limit", "ten"], ": write a whole number\n"),
-    ] {
-        let result = cli.run(args).code(2);
-        let error = stderr(&result);
-        assert!(error.contains(expected), "{args:?}: {error}");
-        assert!(error.contains("try '--help'"), "{args:?}: {error}");
-        assert_eq!(stdout(&result), "");
-    }
 }
 
 #[test]
@@ -157,23 +133,6 @@ fn manual_and_help_say_how_variables_are_named() {
             "LANDING_ and the option's name in capitals: LANDING_COUNT_FROM is --count-from",
         );
     }
-}
-
-#[test]
-fn commands_warn_of_variables_that_are_no_setting() {
-    let cli = without_server().with_three_people();
-    let mut command = cli.landing();
-    command.envs([
-        ("LANDING_STOER", "elsewhere"),
-        ("LANDING_ORIGIN", "https://bob.example"),
-        ("LANDING_SMTP", "smtp://127.0.0.1"),
-    ]);
-    let result = command.arg("count").run().success();
-    assert_eq!(stdout(&result), "3\n");
-    assert_eq!(
-        stderr(&result),
-        "landing: LANDING_STOER is not a setting, and is ignored; see `landing serve --help`\n"
-    );
 }
 
 #[test]
@@ -212,32 +171,4 @@ fn commands_ignore_the_environment_of_the_server() {
     let result = command.env("LANDING_STORE", "elsewhere").arg("count").run();
     let error = stderr(&result.code(1));
     assert_contains(&error, "elsewhere");
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn failure_exits_with_1_if_standard_error_cannot_be_written() {
-    let cli = without_server();
-    let full = std::fs::File::options().write(true).open("/dev/full");
-    let mut command = cli.landing();
-    command.args(["count", "--store", "missing"]);
-    command.stderr(full.expect("a device of Linux"));
-    let status = command.status().expect("the program starts");
-    assert_eq!(status.code(), Some(1));
-}
-
-#[cfg(unix)]
-#[test]
-fn database_url_with_invalid_utf_8_is_never_a_directory() {
-    use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
-
-    let cli = without_server();
-    let mut command = cli.landing();
-    let url = OsStr::from_bytes(b"postgres://ann:SECRET\xff@127.0.0.1/list");
-    command.arg("import").env("LANDING_STORE", url);
-    let output = command.output().expect("the program starts");
-    let message = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{message}");
-    assert!(!message.contains("SECRET"), "{message}");
-    assert!(cli.file_names().is_empty());
 }
