@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::{
     cli::waitlist_handle::WaitlistHandle,
-    waitlist::{AddressHash, DeliveryState, Departure, ListKey, Source, WaitlistEntry},
+    waitlist::{AddressHash, DeliveryState, ListKey, Source, WaitlistEntry},
 };
 
 /// Number of sources that are shown apart.
@@ -51,13 +51,11 @@ pub(super) struct SourceCounter {
     key: ListKey,
     /// The people who have had a message.
     invited: HashSet<AddressHash>,
-    departures: Vec<Departure>,
-    sources: HashMap<Source, Stages>,
-    none: Stages,
+    sources: HashMap<Option<Source>, Stages>,
 }
 
 impl SourceCounter {
-    /// Reads the people who were invited, and the departures.
+    /// Reads the people who were invited, and counts those who have left.
     pub(super) fn read(list: &WaitlistHandle) -> anyhow::Result<Self> {
         let mut invited = HashSet::new();
         for message in list.messages()? {
@@ -68,12 +66,14 @@ impl SourceCounter {
             let accepted = deliveries.filter(|it| it.status.state == DeliveryState::Accepted);
             invited.extend(accepted.map(|it| it.recipient));
         }
+        let mut sources = HashMap::<_, Stages>::new();
+        for departure in list.suppressions()?.departures() {
+            sources.entry(departure.source).or_default().unsubscribed += 1;
+        }
         Ok(Self {
             key: list.key()?,
             invited,
-            departures: list.suppressions()?.departures().collect(),
-            sources: HashMap::new(),
-            none: Stages::default(),
+            sources,
         })
     }
 
@@ -81,41 +81,31 @@ impl SourceCounter {
     pub(super) fn add(&mut self, entry: &WaitlistEntry) {
         let is_invited =
             !self.invited.is_empty() && self.invited.contains(&self.key.hash(entry.email.key()));
-        let stages = self.stages(entry.source.as_ref());
+        let stages = self.sources.entry(entry.source.clone()).or_default();
         stages.people += 1;
         stages.confirmed += u64::from(entry.confirmed_at.is_some());
         stages.invited += u64::from(is_invited);
     }
 
-    fn stages(&mut self, source: Option<&Source>) -> &mut Stages {
-        match source {
-            None => &mut self.none,
-            Some(source) => self.sources.entry(source.clone()).or_default(),
-        }
-    }
-
     /// Sorts the sources.
-    pub(super) fn finish(mut self) -> Sources {
-        for departure in std::mem::take(&mut self.departures) {
-            self.stages(departure.source.as_ref()).unsubscribed += 1;
+    pub(super) fn finish(self) -> Sources {
+        let total = self.sources.values().map(|stages| stages.people).sum();
+        let (mut sources, mut no_source) = (Vec::new(), Stages::default());
+        for (source, stages) in self.sources {
+            match source {
+                None => no_source = stages,
+                Some(source) => sources.push(SourceStages {
+                    source: source.to_string(),
+                    percent: percent(stages.people, total),
+                    stages,
+                }),
+            }
         }
-        let counted = self.sources.values().map(|stages| stages.people);
-        let total = counted.sum::<u64>() + self.none.people;
-        let sources = self.sources.into_iter();
-        let sources = sources.map(|(source, stages)| SourceStages {
-            source: source.to_string(),
-            percent: percent(stages.people, total),
-            stages,
-        });
-        let mut sources: Vec<_> = sources.collect();
         sources.sort_unstable_by(|a, b| {
             let by_people = b.stages.people.cmp(&a.stages.people);
             by_people.then_with(|| a.source.cmp(&b.source))
         });
-        Sources {
-            sources,
-            no_source: self.none,
-        }
+        Sources { sources, no_source }
     }
 }
 
