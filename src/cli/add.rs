@@ -27,11 +27,9 @@ pub(super) struct AddArgs {
 pub(super) fn run(args: &AddArgs) -> anyhow::Result<()> {
     let list = args.store.announce_location()?.open_or_create()?;
     let now = SystemTime::now();
-    let entries = args
-        .addresses
-        .iter()
-        .map(|email| WaitlistEntry::new(email.clone(), now));
-    let outcomes = list.join_all(entries.collect())?;
+    let entries = args.addresses.iter().cloned();
+    let entries: Vec<_> = entries.map(|it| WaitlistEntry::new(it, now)).collect();
+    let outcomes = list.call_in_parts(&entries, |list, part| list.join_all(part.to_vec()))?;
     let lines = args
         .addresses
         .iter()

@@ -121,21 +121,13 @@ fn list_message(
 
 impl ListedMessage {
     fn print(&self, out: &mut dyn Write) -> io::Result<()> {
-        let Self {
-            id,
-            subject,
-            begun_at,
-            recipients,
-            counts,
-            unsubscribed,
-        } = self;
-        writeln!(out, "{id}  {begun_at}  {subject:?}")?;
-        let recipients = counted(*recipients, "recipient", "recipients");
-        writeln!(out, "  {recipients}: {}", counts.describe())?;
-        match unsubscribed {
+        writeln!(out, "{}  {}  {:?}", self.id, self.begun_at, self.subject)?;
+        let recipients = counted(self.recipients, "recipient", "recipients");
+        writeln!(out, "  {recipients}: {}", self.counts.describe())?;
+        match self.unsubscribed {
             0 => Ok(()),
             1 => writeln!(out, "  1 has unsubscribed since"),
-            _ => writeln!(out, "  {unsubscribed} have unsubscribed since"),
+            count => writeln!(out, "  {count} have unsubscribed since"),
         }
     }
 }

@@ -51,7 +51,7 @@ impl StoreLocation {
     /// # Errors
     /// [`OpenListError`], also when there is no list.
     pub(super) fn open(&self) -> Result<WaitlistHandle, OpenListError> {
-        self.open_existing()?
+        self.try_open(false)?
             .ok_or_else(|| OpenListError::Missing(self.clone()))
     }
 
@@ -60,7 +60,7 @@ impl StoreLocation {
     /// # Errors
     /// [`OpenListError`].
     pub(super) fn open_or_create(&self) -> Result<WaitlistHandle, OpenListError> {
-        if let Some(list) = self.open_existing()? {
+        if let Some(list) = self.try_open(false)? {
             return Ok(list);
         }
         let created = self.try_open(true)?;
@@ -68,12 +68,26 @@ impl StoreLocation {
         created.ok_or_else(|| OpenListError::Missing(self.clone()))
     }
 
-    /// Opens the list, if there is one.
+    /// Opens the list. If there is none, returns `None`, or creates it.
     ///
     /// # Errors
     /// [`OpenListError`].
-    pub(super) fn open_existing(&self) -> Result<Option<WaitlistHandle>, OpenListError> {
-        self.try_open(false)
+    pub(super) fn try_open(&self, create: bool) -> Result<Option<WaitlistHandle>, OpenListError> {
+        if let Self::Directory(data) = self
+            && data.is_file()
+        {
+            return Err(OpenListError::File(self.clone()));
+        }
+        // Before the list is opened: if no thread can be started, the list stays free for other processes.
+        let runtime = static_runtime(match self {
+            Self::Directory(_) => runtime::Builder::new_current_thread(),
+            Self::Database(_) => runtime::Builder::new_multi_thread(),
+        })?;
+        let open = || match self {
+            Self::Directory(data) => open_directory(self, data, create, runtime),
+            Self::Database(url) => open_database(self, url, create, runtime),
+        };
+        self.retry(open, &AtomicBool::new(false), print_stderr)
     }
 
     /// Opens the list for this process to serve, and creates it if it is missing. Waits for the process that
@@ -167,24 +181,6 @@ impl StoreLocation {
         };
         let runtime = static_runtime(runtime::Builder::new_multi_thread())?;
         Ok(PostgresWaitlist::has_privileges(url, runtime.handle())?)
-    }
-
-    fn try_open(&self, create: bool) -> Result<Option<WaitlistHandle>, OpenListError> {
-        if let Self::Directory(data) = self
-            && data.is_file()
-        {
-            return Err(OpenListError::File(self.clone()));
-        }
-        // Before the list is opened: if no thread can be started, the list stays free for other processes.
-        let runtime = static_runtime(match self {
-            Self::Directory(_) => runtime::Builder::new_current_thread(),
-            Self::Database(_) => runtime::Builder::new_multi_thread(),
-        })?;
-        let open = || match self {
-            Self::Directory(data) => open_directory(self, data, create, runtime),
-            Self::Database(url) => open_database(self, url, create, runtime),
-        };
-        self.retry(open, &AtomicBool::new(false), print_stderr)
     }
 
     /// Opens the list. Waits while another process holds it, or while its database does not respond, and says so once. Gives

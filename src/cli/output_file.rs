@@ -11,14 +11,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::bail;
-use rustix::io::Errno;
-use tempfile::NamedTempFile;
-
 use super::terminal::{
     output::{print_to_stdout, write_error},
     signals,
 };
+use anyhow::bail;
 
 /// The option that names the file.
 #[derive(clap::Args)]
@@ -76,9 +73,6 @@ fn write_and_rename<T>(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<T>,
 ) -> io::Result<T> {
-    if path.is_dir() {
-        return Err(Errno::ISDIR.into());
-    }
     let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
     let directory = match path.parent() {
         Some(parent) if parent != "" => parent,
@@ -95,19 +89,12 @@ fn write_and_rename<T>(
         let nothing_written = removed.map_or("", |()| "; nothing was written");
         Some(format!("interrupted{nothing_written}"))
     })?;
-    let written = write_and_sync(&partial, write)?;
-    partial.persist(path).map_err(|error| error.error)?;
-    File::open(directory)?.sync_all()?;
-    Ok(written)
-}
-
-fn write_and_sync<T>(
-    partial: &NamedTempFile,
-    write: impl FnOnce(&mut dyn Write) -> io::Result<T>,
-) -> io::Result<T> {
     let mut out = BufWriter::with_capacity(1 << 16, partial.as_file());
     let written = write(&mut out)?;
     out.flush()?;
+    drop(out);
     partial.as_file().sync_all()?;
+    partial.persist(path).map_err(|error| error.error)?;
+    File::open(directory)?.sync_all()?;
     Ok(written)
 }

@@ -47,21 +47,15 @@ pub(super) fn run(args: &RestoreArgs) -> anyhow::Result<()> {
     let nothing_restored = || format!("{name}: nothing was restored");
     let location = args.store.announce_location()?;
     let mut file = open(path).with_context(nothing_restored)?;
-    let length = file.metadata().with_context(nothing_restored)?.len();
-    let bar = byte_progress(length, "checking");
-    let reader = BackupReader::open(bar.wrap_read(&file)).with_context(nothing_restored)?;
+    let reader = read(&mut file, "checking").with_context(nothing_restored)?;
     let created_at = reader.created_at();
     let counts = reader.verify().with_context(nothing_restored)?;
-    bar.finish_and_clear();
     if !args.dry_run {
-        file.rewind().with_context(nothing_restored)?;
-        let bar = byte_progress(length, "restoring");
-        let reader = BackupReader::open(bar.wrap_read(&file)).with_context(nothing_restored)?;
+        let reader = read(&mut file, "restoring").with_context(nothing_restored)?;
         let key = reader.key();
         location
             .restore(key, reader.fuse())
             .with_context(|| name.clone())?;
-        bar.finish_and_clear();
         compare(&location, &counts)?;
     }
     let created_at = rfc3339(created_at);
@@ -79,6 +73,16 @@ pub(super) fn run(args: &RestoreArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Begins to read a backup, with a progress bar that ends with the reader.
+fn read<'a>(
+    file: &'a mut File,
+    what: &'static str,
+) -> anyhow::Result<BackupReader<impl Read + 'a>> {
+    file.rewind()?;
+    let bar = byte_progress(file.metadata()?.len(), what);
+    Ok(BackupReader::open(bar.wrap_read(&*file))?)
+}
+
 /// Opens a file, or standard input. A backup is read twice, so the output of another program is copied to an unnamed
 /// temporary file first.
 fn open(path: Option<&Path>) -> io::Result<File> {
@@ -94,7 +98,6 @@ fn open(path: Option<&Path>) -> io::Result<File> {
     };
     let mut copy = tempfile::tempfile()?;
     io::copy(&mut input, &mut copy)?;
-    copy.rewind()?;
     Ok(copy)
 }
 

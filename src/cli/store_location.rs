@@ -110,22 +110,16 @@ impl StoreArgs {
 }
 
 fn parse_location(store: &OsStr) -> Result<StoreLocation, LocationProblem> {
-    let Some(text) = store.to_str() else {
+    let text = store.to_string_lossy();
+    if DatabaseUrl::has_scheme(&text) {
         // A URL, which may contain a password, must not become the name of a directory.
-        if DatabaseUrl::has_scheme(&store.to_string_lossy()) {
-            return Err(LocationProblem::NotUtf8);
-        }
-        let absolute = path::absolute(store).unwrap_or_else(|_| store.into());
-        return Ok(StoreLocation::Directory(absolute));
-    };
-    if DatabaseUrl::has_scheme(text) {
-        return parse_database_url(text);
+        return parse_database_url(store.to_str().ok_or(LocationProblem::NotUtf8)?);
     }
-    let directory = match text.strip_prefix("sled:") {
-        Some(directory) => directory,
-        None if has_prefix(text) => return Err(LocationProblem::UnknownKind),
-        None => text,
-    };
+    let named = store.to_str().and_then(|text| text.strip_prefix("sled:"));
+    if named.is_none() && has_prefix(&text) {
+        return Err(LocationProblem::UnknownKind);
+    }
+    let directory = named.map_or(store, OsStr::new);
     if directory.is_empty() {
         return Err(LocationProblem::NoDirectory);
     }

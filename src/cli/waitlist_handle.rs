@@ -6,8 +6,8 @@ use tokio::runtime::Runtime;
 
 use super::{list_error::LocatedListError, store_location::StoreLocation};
 use crate::waitlist::{
-    CALL_MAX, Delivery, DeliveryResult, Email, JoinOutcome, ListKey, Message, MessageId, OwnerList,
-    Selection, StoreError, StoreFuture, Suppressions, WaitlistEntry, exit_on_store_panic,
+    CALL_MAX, Delivery, DeliveryResult, Email, ListKey, Message, MessageId, OwnerList, Selection,
+    StoreError, StoreFuture, Suppressions, WaitlistEntry, exit_on_store_panic,
 };
 
 /// How often a call is made again that must not fail because a server or a database restarts.
@@ -102,10 +102,6 @@ impl WaitlistHandle {
         result.map_err(self.locate())
     }
 
-    pub(super) fn join_all(&self, entries: Vec<WaitlistEntry>) -> ListResult<Vec<JoinOutcome>> {
-        self.call_in_parts(&entries, |list, part| list.join_all(part.to_vec()))
-    }
-
     /// It waits for a server or a database that restarts: a send would stop otherwise.
     pub(super) fn are_listed(&self, emails: &[Email]) -> ListResult<Vec<bool>> {
         let mut are_listed = Vec::with_capacity(emails.len());
@@ -143,21 +139,6 @@ impl WaitlistHandle {
 
     pub(super) fn deliveries(&self, message: &MessageId) -> ListResult<Vec<Delivery>> {
         self.call(|list| list.deliveries(message))
-    }
-
-    pub(super) fn add_deliveries(
-        &self,
-        message: &MessageId,
-        mut known: u32,
-        deliveries: &[Delivery],
-    ) -> ListResult<bool> {
-        for part in deliveries.chunks(CALL_MAX) {
-            if !self.call(|list| list.add_deliveries(message, known, part.to_vec()))? {
-                return Ok(false);
-            }
-            known += part.len() as u32;
-        }
-        Ok(true)
     }
 
     /// It waits for a server or a database that restarts: a result that is lost would be unknown.

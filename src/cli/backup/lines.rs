@@ -113,20 +113,17 @@ pub(super) fn to_line(line: &impl Serialize) -> io::Result<Vec<u8>> {
 /// `7 people, 3 suppressed addresses, 1 message with 5 deliveries`.
 impl fmt::Display for BackupCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            people,
-            suppressed,
-            departures: _,
-            messages,
-            deliveries,
-        } = *self;
         write!(
             f,
             "{}, {}, {} with {}",
-            counted(people, "person", "people"),
-            counted(suppressed, "suppressed address", "suppressed addresses"),
-            counted(messages, "message", "messages"),
-            counted(deliveries, "delivery", "deliveries"),
+            counted(self.people, "person", "people"),
+            counted(
+                self.suppressed,
+                "suppressed address",
+                "suppressed addresses"
+            ),
+            counted(self.messages, "message", "messages"),
+            counted(self.deliveries, "delivery", "deliveries"),
         )
     }
 }

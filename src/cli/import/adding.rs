@@ -21,7 +21,7 @@ pub(super) fn add(
     let bar = entry_progress(staying.len() as u64, "adding");
     for part in staying.chunks(CALL_MAX) {
         let entries = part.iter().filter_map(|person| person.entry.clone());
-        let outcomes = list.join_all(entries.collect())?;
+        let outcomes = list.call(|list| list.join_all(entries.collect()))?;
         report.count_joined(part, &outcomes);
         bar.inc(part.len() as u64);
     }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::cli::{terminal::output::counted, waitlist_handle::WaitlistHandle};
 use crate::exit::print_stderr;
-use crate::waitlist::{Delivery, DeliveryState, Email, MessageId};
+use crate::waitlist::{CALL_MAX, Delivery, DeliveryState, Email, MessageId};
 
 /// A person who gets the message.
 #[derive(Clone, Debug)]
@@ -128,8 +128,14 @@ impl Plan {
     ) -> anyhow::Result<Vec<Recipient>> {
         let new = self.recipients.iter().filter(|it| it.number >= self.known);
         let new: Vec<_> = new.map(|it| it.delivery.clone()).collect();
-        if !new.is_empty() && !list.add_deliveries(id, self.known, &new)? {
-            bail!("another command is sending {id}; wait until it is done, and run this one again");
+        let mut known = self.known;
+        for part in new.chunks(CALL_MAX) {
+            if !list.call(|list| list.add_deliveries(id, known, part.to_vec()))? {
+                bail!(
+                    "another command is sending {id}; wait until it is done, and run this one again"
+                );
+            }
+            known += part.len() as u32;
         }
         Ok(std::mem::take(&mut self.recipients))
     }
