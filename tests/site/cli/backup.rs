@@ -1,8 +1,8 @@
 //! `landing backup` and `landing restore`.
 
-use std::{fs, os::unix::fs::PermissionsExt};
+use std::fs;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{
     TestCli, addresses, all_stores, assert_contains,
@@ -10,7 +10,7 @@ use super::{
         NO_FACTS, NO_RESULT, delivery, everything, hash, message, person, time, with_lines,
     },
     send::{messages, send},
-    sha256, stderr, stdout, with_database, with_server, with_three_people, without_server,
+    stderr, with_database, with_server, with_three_people, without_server,
 };
 use crate::mail::smtp_server::{Action, SmtpServer, Step};
 
@@ -53,58 +53,6 @@ fn round_trip_over_both_stores_is_identical() {
         let names: Vec<_> = names.map(|it| it.expect("readable").file_name()).collect();
         assert_eq!(names.len(), 2, "{names:?}");
     }
-}
-
-#[test]
-fn backup_and_restore_say_what_they_have() {
-    let cli = without_server();
-    cli.write("list.backup", everything());
-    let text = "6 people, 3 suppressed addresses, 2 messages with 7 deliveries";
-    let note = "landing: the backup was written at 2026-11-21T08:00:00.000Z; the list does not know which messages were \
-                sent since, and who has left or was erased since\n";
-    let dry = cli.run(&["restore", "--dry-run", "list.backup"]).success();
-    assert_eq!(
-        stdout(&dry),
-        format!("{text} would be restored from list.backup\n")
-    );
-    assert_eq!(stderr(&dry), note);
-    assert!(!cli.file("data").exists());
-    let expected = json!({
-        "people": 6, "suppressed": 3, "departures": 2, "messages": 2, "deliveries": 7,
-        "file": "list.backup", "created_at": "2026-11-21T08:00:00.000Z",
-    });
-    assert_eq!(cli.json(&["restore", "--dry-run", "list.backup"]), expected);
-    let restored = cli.run(&["restore", "list.backup"]).success();
-    assert_eq!(
-        stdout(&restored),
-        format!("{text} restored from list.backup\n")
-    );
-    assert_eq!(stderr(&restored), note);
-    assert_eq!(
-        cli.stdout(&["backup", "-o", "copy.backup"]),
-        format!("{text} in copy.backup\n")
-    );
-    let mut report = cli.json(&["backup", "-o", "copy.backup"]);
-    let copy = cli.read("copy.backup");
-    let (before, _) = copy.trim_end().rsplit_once('\n').expect("lines");
-    assert_eq!(report["sha256"].take(), sha256(&format!("{before}\n")));
-    assert_eq!(
-        (&report["people"], &report["file"]),
-        (&json!(6), &json!("copy.backup"))
-    );
-    let mode = fs::metadata(cli.file("copy.backup")).expect("the file exists");
-    assert_eq!(mode.permissions().mode() & 0o777, 0o600);
-    // From one program to the next.
-    let piped = cli.stdout(&["backup"]);
-    cli.run_with_input(&["restore", "-", "--store", "other"], piped)
-        .success();
-    assert_eq!(cli.stdout(&["count", "--store", "other"]), "6\n");
-    let one = with_lines(&[person("ann@example.com", &time(8, 0), NO_FACTS)]);
-    let one = cli
-        .run_with_input(&["restore", "-", "--store", "one"], one)
-        .success();
-    let text = "1 person, 0 suppressed addresses, 0 messages with 0 deliveries restored from standard input\n";
-    assert_eq!(stdout(&one), text);
 }
 
 #[test]
@@ -221,29 +169,4 @@ fn backup_that_contradicts_itself_is_not_restored() {
             assert_eq!(found.lines().count(), 2, "{found}");
         }
     }
-}
-
-#[test]
-fn backup_of_a_newer_format_is_named() {
-    let cli = without_server();
-    let newer = everything().replace(
-        r#""format":1,"program":"landing 0.1.0""#,
-        r#""format":2,"program":"landing 9.0.0","new":1"#,
-    );
-    let error = stderr(&cli.run_with_input(&["restore", "-"], newer).code(1));
-    let expected = "it is a backup of format 2, and this program reads format 1; use landing 9.0.0, which wrote it, or a \
-                    newer version";
-    assert_contains(&error, expected);
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn key_is_not_printed_to_a_terminal() {
-    let cli = without_server().with_three_people();
-    let mut script = cli.command_for("script");
-    let command = format!("'{}' backup", env!("CARGO_BIN_EXE_landing"));
-    let shown = script.args(["-qec", &command, "/dev/null"]).output();
-    let shown = String::from_utf8_lossy(&shown.expect("script runs").stdout).into_owned();
-    assert_contains(&shown, "write it to a file with -o FILE");
-    assert!(!shown.contains("\"key\""), "{shown}");
 }

@@ -1,6 +1,6 @@
 //! The files of `landing backup`, as the program writes them.
 
-use landing::waitlist::{AddressHash, ListKey};
+use landing::waitlist::ListKey;
 use serde::Serialize;
 
 use super::sha256;
@@ -73,86 +73,10 @@ pub(crate) fn person(email: &str, joined_at: &str, facts: &str) -> String {
 pub(crate) const NO_FACTS: &str = r#""source":null,"asked_at":null,"confirmed_at":null"#;
 pub(crate) const NO_RESULT: &str = r#""since":null,"reply":null"#;
 
-/// Returns a backup with every kind of line, every field, and every state of a delivery except those under way.
+/// Returns a backup with every kind of line, every field, and every state of a delivery except those under way. Version 0.1.0
+/// has written it with [`key`].
 pub(crate) fn everything() -> String {
-    let suppressed = ["dan@example.com", "eve@example.com", "cyd@example.com"];
-    let mut suppressed: Vec<AddressHash> = suppressed.map(|it| key().hash(it)).to_vec();
-    suppressed.sort_unstable();
-    let suppressed = suppressed.iter();
-    let suppressed = suppressed.map(|hash| format!(r#"{{"suppressed":{}}}"#, to_json(hash)));
-    let mut lines: Vec<_> = suppressed.collect();
-    let (eight, nine) = (time(8, 0), time(9, 500_000_000));
-    let replied = |code: u16, text: &str| {
-        let since = time(10, 125_000_000);
-        format!(r#""since":{since},"reply":{{"code":{code},"text":"{text}"}}"#)
-    };
-    let silent = format!(r#""since":{nine},"reply":null"#);
-    lines.extend([
-        r#"{"departure":{"id":"0b8d3c1e-6f1c-4d9a-9a53-0f6a2d0b7c11","source":"hn"}}"#.to_owned(),
-        r#"{"departure":{"id":"9b8d3c1e-6f1c-4d9a-9a53-0f6a2d0b7c11","source":null}}"#.to_owned(),
-        message("confirmation-1", "123456 is your code", "null"),
-        delivery(
-            "confirmation-1",
-            "bob@example.com",
-            "deferred",
-            &replied(451, "4.7.1 later \\\"please\\\""),
-            3,
-        ),
-        delivery(
-            "confirmation-1",
-            "ann@example.com",
-            "accepted",
-            &replied(250, ""),
-            1,
-        ),
-        message("launch", "We are open 🎉", &to_json(&[9; 32])),
-        delivery(
-            "launch",
-            "ann@example.com",
-            "accepted",
-            &replied(250, "2.0.0 Ok: queued as 4bX"),
-            1,
-        ),
-        delivery(
-            "launch",
-            "bob@example.com",
-            "refused",
-            &replied(550, "5.1.1 no such user"),
-            1,
-        ),
-        delivery("launch", "cyd@example.com", "unknown", &silent, 1),
-        delivery("launch", "dan@example.com", "skipped", &silent, 0),
-        delivery("launch", "eve@example.com", "waiting", NO_RESULT, 0),
-        person(
-            "old@example.com",
-            r#"{"secs_since_epoch":0,"nanos_since_epoch":1000000}"#,
-            NO_FACTS,
-        ),
-        person(
-            "ann@example.com",
-            &eight,
-            &format!(r#""source":"hn","asked_at":{eight},"confirmed_at":{nine}"#),
-        ),
-        person(
-            "Bob@Example.com",
-            &nine,
-            &format!(r#""source":null,"asked_at":{nine},"confirmed_at":null"#),
-        ),
-        // In the order of their sign-ups.
-        person(
-            "=1+1@example.com",
-            &nine,
-            r#""source":"-x","asked_at":null,"confirmed_at":null"#,
-        ),
-        // The owner has corrected the address to one that is suppressed.
-        person("cyd@example.com", &nine, NO_FACTS),
-        person(
-            "andré@bücher.example",
-            &nine,
-            &format!(r#""source":null,"asked_at":null,"confirmed_at":{nine}"#),
-        ),
-    ]);
-    with_lines(&lines)
+    include_str!("fixtures/everything.backup").to_owned()
 }
 
 pub(crate) fn message(id: &str, subject: &str, text_digest: &str) -> String {

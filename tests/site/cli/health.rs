@@ -1,12 +1,6 @@
 //! `landing health`, for the health check of a container.
 
-use std::{
-    io::{Read, Write},
-    net::TcpListener,
-    thread,
-};
-
-use super::{stderr, with_server};
+use super::{send_failures::fake_site, stderr, with_server};
 use crate::postgres_server::free_port;
 
 #[test]
@@ -40,18 +34,10 @@ fn fails_if_the_store_does_or_another_program_responds() {
         ("404 Not Found", "another program"),
         ("not HTTP", "no healthy server"),
     ] {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let addr = listener.local_addr().expect("an address").to_string();
-        // The thread ends with the test.
-        thread::spawn(move || {
-            for mut stream in listener.incoming().flatten() {
-                let _ = stream.read(&mut [0; 1024]);
-                let head = format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n");
-                let _ = stream.write_all(head.as_bytes());
-            }
-        });
+        let origin = fake_site(status);
+        let addr = origin.trim_start_matches("http://");
         let cli = super::without_server();
-        let error = stderr(&cli.run(&["health", "--addr", &addr]).code(1));
+        let error = stderr(&cli.run(&["health", "--addr", addr]).code(1));
         assert!(error.contains(expected), "{status}: {error}");
     }
 }

@@ -152,16 +152,6 @@ fn added(rows: &[Person]) -> Vec<String> {
 }
 
 #[test]
-fn without_an_option_nobody_is_added_who_left_or_is_undecided() {
-    for Layout { file, .. } in KNOWN.iter().chain(&LEAVERS).chain(&DESCRIBED) {
-        if let Ok(rows) = dry_run(read(file), &[]) {
-            let added = added(&rows);
-            assert!(added.iter().all(|it| it == "in"), "{file}: {added:?}");
-        }
-    }
-}
-
-#[test]
 fn with_its_options_each_layout_is_imported_right() {
     for Layout {
         file,

@@ -215,6 +215,7 @@ impl TestCli {
             format!("{}:{path}", programs.expect("a directory").display()),
         );
         shell.envs([
+            ("FIXTURES", fixture("").to_str().expect("UTF-8")),
             ("LANDING_SMTP", smtp),
             ("LANDING_MAIL_FROM", "Steward <hello@steward.example>"),
             ("LANDING_ORIGIN", "https://steward.example"),

@@ -33,7 +33,7 @@ fn send_checked(cli: &TestCli, server: &SmtpServer, origin: &str, to: &[&str]) -
 }
 
 /// Returns the origin of a site that responds to every request with these lines.
-fn fake_site(response: &'static str) -> String {
+pub(super) fn fake_site(response: &'static str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let origin = format!("http://{}", listener.local_addr().expect("an address"));
     // The thread ends with the test.

@@ -33,43 +33,6 @@ fn names_every_setting_of_the_server_once() {
     );
 }
 
-#[test]
-fn defaults_in_the_file_are_valid_for_the_shell_and_the_server() {
-    let cli = without_server();
-    let file = cli.stdout(&["settings"]);
-    let given = settings(&file)
-        .into_iter()
-        .filter(|line| !line.ends_with('='));
-    let given: Vec<_> = given
-        .filter(|line| !line.starts_with("LANDING_ADDR="))
-        .collect();
-    assert!(given.contains(&"LANDING_SIGNUPS_PER_MINUTE=120"), "{file}");
-    cli.write("landing.env", given.join("\n"));
-    let mut shell = cli.command_for("sh");
-    let program = env!("CARGO_BIN_EXE_landing");
-    let script = format!(
-        "set -aeu; . ./landing.env; {program} serve --check --addr 127.0.0.1:0 --store data"
-    );
-    let output = shell
-        .args(["-c", &script])
-        .output()
-        .expect("the shell runs");
-    assert!(output.status.success(), "{output:?}");
-}
-
-#[test]
-fn the_environment_does_not_appear_in_the_file() {
-    let cli = without_server();
-    let mut command = cli.landing();
-    command
-        .arg("settings")
-        .env("LANDING_SMTP", "smtps://user:secret@mail.example");
-    let output = command.output().expect("the program runs");
-    let file = String::from_utf8(output.stdout).expect("UTF-8");
-    assert_eq!(file, cli.stdout(&["settings"]));
-    assert!(output.stderr.is_empty(), "{:?}", output.stderr);
-}
-
 /// The units of the package read the file, which begins with these lines.
 #[test]
 fn file_of_the_package_names_the_list() {

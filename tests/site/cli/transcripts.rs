@@ -108,6 +108,7 @@ fn sends_print_their_transcripts() {
 #[test]
 fn errors_print_their_transcripts() {
     for transcript in [
+        include_str!("transcripts/backup.txt"),
         include_str!("transcripts/locations.txt"),
         include_str!("transcripts/output-file.txt"),
         include_str!("transcripts/send-errors.txt"),
