@@ -1,5 +1,7 @@
 //! The table of routes.
 
+use std::sync::Arc;
+
 use axum::{
     Router,
     extract::DefaultBodyLimit,
@@ -44,6 +46,10 @@ pub fn router(state: AppState) -> Router {
         .method_not_allowed_fallback(RequestError::MethodNotAllowed)
         .fallback(pages::file_or_not_found)
         .layer(DefaultBodyLimit::max(BODY_MAX_BYTES))
-        .layer(from_fn_with_state(state.clone(), middleware::handle))
+        .layer(from_fn_with_state(
+            // Not all of the state: its parts would be cloned for each request.
+            Arc::clone(&state.response_headers),
+            middleware::handle,
+        ))
         .with_state(state)
 }
