@@ -16,8 +16,8 @@
 //! - `code_405_allow`, `STS_header_after_upgrade_insecure_requests`: nginx responds to TRACE itself.
 //! - `code_400_after_bad_host_request`: HAProxy forwards one of two equal `Host` fields.
 //!
-//! REDbot warns of nothing but `Strict-Transport-Security`: it is sent without TLS too, and the owner decides about
-//! sub-domains (`--hsts`).
+//! REDbot, directly and behind the three proxies, warns of nothing but `Strict-Transport-Security`: it is sent without TLS
+//! too, and the owner decides about sub-domains (`--hsts`).
 
 use std::sync::{
     Arc,
