@@ -59,11 +59,11 @@ fn write_file<T>(
     write: impl FnOnce(&mut dyn Write) -> io::Result<T>,
 ) -> anyhow::Result<T> {
     let name = path.display().to_string();
-    // Replacing a device or a link would be a surprise.
+    // Replacing a device or a link would be a surprise, and a directory cannot be replaced.
     let found = fs::symlink_metadata(path).map(|found| found.file_type());
-    if found.is_ok_and(|it| !it.is_file() && !it.is_dir()) {
+    if found.is_ok_and(|it| !it.is_file()) {
         bail!(
-            "cannot write {name}: it is a link, a pipe or a device; name another file, or redirect standard output"
+            "cannot write {name}: it is a directory, a link, a pipe or a device; name another file, or redirect standard output"
         );
     }
     write_and_rename(path, write).map_err(|error| write_error(&name, error))
