@@ -115,9 +115,13 @@ fn ask_date_format(
         }
     }
     let example = quoted(example);
-    terminal.line(&format!(
-        "How is {example} written, such as %d.%m.%Y for 21.11.2026?"
-    ))
+    let question = format!("How is {example} written, such as %d.%m.%Y for 21.11.2026?");
+    loop {
+        match times::parse_format(&terminal.line(&question)?) {
+            Ok(format) => return Ok(format),
+            Err(error) => writeln!(terminal.output, "{error}")?,
+        }
+    }
 }
 
 /// Asks whether a column says who has left, unless that is known, and what its values mean.

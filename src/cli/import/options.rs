@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::field::Mapping;
+use super::{field::Mapping, times};
 
 /// The options, as given.
 #[derive(clap::Args, Clone, Default, Deserialize)]
@@ -36,7 +36,7 @@ pub(super) struct PlanOptions {
     #[arg(long, value_name = "NAME")]
     pub(super) preset: Option<String>,
     /// How the file writes its dates: %d.%m.%Y for 21.11.2026 (strftime). A time of day may follow the date
-    #[arg(long, value_name = "FORMAT")]
+    #[arg(long, value_name = "FORMAT", value_parser = times::parse_format)]
     pub(super) date_format: Option<String>,
     /// Report rows that cannot be read, and import the others. Otherwise they stop the import
     #[arg(long)]

@@ -2,10 +2,11 @@
 
 use std::time::SystemTime;
 
+use anyhow::ensure;
 use jiff::{
     Timestamp,
     civil::{DateTime, Time},
-    fmt::strtime::BrokenDownTime,
+    fmt::strtime::{self, BrokenDownTime},
     tz::Offset,
 };
 
@@ -25,6 +26,8 @@ const COMMON_FORMATS: [&str; 7] = [
     "%Y/%m/%d",
     "%b %d, %Y",
 ];
+/// A time whose day, month and year all differ, and cannot be taken for each other: 2026-09-08T07:06:05Z.
+const SAMPLE: Timestamp = Timestamp::constant(1_788_851_165, 0);
 
 /// Returns whether a cell means that there is no time.
 pub(super) fn means_no_time(text: &str) -> bool {
@@ -108,6 +111,17 @@ fn parse_zone(text: &str) -> Option<Offset> {
     let (hours, minutes): (u8, u8) = (hours.parse().ok()?, minutes.parse().ok()?);
     let seconds = (i32::from(hours) * 60 + i32::from(minutes)) * 60;
     Offset::from_seconds(sign * seconds).ok()
+}
+
+/// Checks that a date can be written in a format, and read again.
+pub(super) fn parse_format(format: &str) -> anyhow::Result<String> {
+    let written = strtime::format(format, SAMPLE).unwrap_or_default();
+    ensure!(
+        day(format, &written).as_deref() == Some("8 September 2026"),
+        "write the date with %d, %m and %Y, as in %d.%m.%Y for 21.11.2026; a time of day after it is recognized; %s is \
+         seconds since 1970"
+    );
+    Ok(format.to_owned())
 }
 
 /// Returns the first time that means different days in these formats, or else the first one.

@@ -122,7 +122,7 @@ fn the_example_of_a_date_shows_which_format_is_right() {
 #[test]
 fn asks_until_a_date_format_fits() {
     let file = "email,joined_at\na@people.example,26y11m01\n";
-    let answers = "%H\n%yy%mm%d\ny\n";
+    let answers = "%H\n%d/%m/%Y\n%yy%mm%d\ny\n";
     let (rows, shown) = import_dry_run(file.as_bytes(), &[], answers).expect("a plan");
     let entry = rows[0].entry.as_ref().expect("an entry");
     assert!(
@@ -130,7 +130,8 @@ fn asks_until_a_date_format_fits() {
         "{shown}"
     );
     let question = "How is \"26y11m01\" written, such as %d.%m.%Y for 21.11.2026? ";
-    assert_eq!(shown.matches(question).count(), 2, "{shown}");
+    assert_eq!(shown.matches(question).count(), 3, "{shown}");
+    assert_contains(&shown, "? write the date with %d, %m and %Y");
 }
 
 #[test]

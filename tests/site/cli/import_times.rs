@@ -82,9 +82,17 @@ fn date_format_reads_the_other_notations() {
             "{text} {format}"
         );
     }
-    for format in ["%H", "%m/%Y"] {
-        let error = joined_at("11/2026", &["--date-format", format]).expect_err("no date");
-        assert_contains(&error, "how are times such as \"11/2026\" written?");
+    // The month of 90826 would be 90 in `%-m%d%y`.
+    for format in [
+        "%H",
+        "%m/%Y",
+        "%-m%d%y",
+        "YYYY年MM月DD日",
+        "DD/MM",
+        "garbage",
+    ] {
+        let error = joined_at("2026-11-01", &["--date-format", format]).expect_err(format);
+        assert_contains(&error, "write the date with %d, %m and %Y");
     }
     // The month would be 13. The format must not be ignored in one row.
     let error = joined_at("2026-01-13", &["--date-format", "%Y-%d-%m"]).expect_err("no month");
