@@ -176,7 +176,7 @@ impl Plan {
         are_owners: bool,
     ) -> anyhow::Result<()> {
         let find = |column: &str| match table.find(column) {
-            None if are_owners => Err(no_column(column)),
+            None if are_owners => Err(no_column(table, column)),
             found => Ok(found),
         };
         for Mapping { field, column } in &options.map {
@@ -199,7 +199,7 @@ impl Plan {
                 let mut splits = text.match_indices('=').map(|(at, _)| text.split_at(at));
                 match splits.find_map(|(column, value)| Some((table.find(column)?, &value[1..]))) {
                     Some((at, value)) => self.add_status(at, value, verdict),
-                    None if are_owners => return Err(no_column(text)),
+                    None if are_owners => return Err(no_column(table, text)),
                     None => {}
                 }
             }
@@ -241,10 +241,15 @@ impl Plan {
     }
 }
 
-fn no_column(text: &str) -> anyhow::Error {
+fn no_column(table: &Table, text: &str) -> anyhow::Error {
+    let names: Vec<_> = table.columns.iter().map(|it| quoted(&it.name)).collect();
+    let columns = match &names[..] {
+        [] => "the file has no columns".to_owned(),
+        names => format!("its columns are {}", names.join(", ")),
+    };
     anyhow!(
         "there is no column {}; check the spelling of the option, and write COLUMN=VALUE after --left, --stay and \
-         --undecided",
+         --undecided; {columns}",
         quoted(text)
     )
 }

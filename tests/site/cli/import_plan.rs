@@ -185,7 +185,8 @@ fn mistakes_in_options_are_named() {
     for (given, text) in [
         (
             "--map email=Mail",
-            "there is no column \"Mail\"; check the spelling",
+            "there is no column \"Mail\"; check the spelling of the option, and write COLUMN=VALUE after --left, --stay and \
+             --undecided; its columns are \"Courriel\", \"Statut\", \"Ville\"",
         ),
         (
             "--ignore Pays",
@@ -219,6 +220,8 @@ fn mistakes_in_options_are_named() {
     ] {
         assert_asks(PEOPLE, &options(given), text);
     }
+    let list = "a@people.example\n";
+    assert_asks(list, &["--ignore", "Pays"], "the file has no columns");
 }
 
 #[test]
