@@ -15,10 +15,11 @@ use super::{
 use crate::cli::terminal::question::Terminal;
 
 /// Checks a file, asks the questions until none is open, and whether to import. Adds the answers to the options. A question
-/// that only an option answers stays open. `fixed` are the other arguments of the command.
+/// that only an option answers stays open, and so do all at the end of the input. `fixed` are the other arguments of the
+/// command.
 ///
 /// # Errors
-/// If an option is wrong, the owner does not answer, or declines to import the file.
+/// If an option is wrong, or the owner declines to import the file.
 pub(super) fn check_asking<'a>(
     terminal: &mut Terminal,
     fixed: &[String],
@@ -29,7 +30,9 @@ pub(super) fn check_asking<'a>(
     if checked.questions.is_empty() {
         return Ok(checked);
     }
+    let mut is_answered = true;
     while let questions = &checked.questions
+        && is_answered
         && !questions.is_empty()
     {
         // An answer may make other questions unnecessary, except those about columns that say who has left.
@@ -38,8 +41,12 @@ pub(super) fn check_asking<'a>(
             .take_while(|it| matches!(it, Question::Status { .. }));
         let count = statuses.count().max(1);
         for question in &questions[..count] {
-            if !ask(terminal, question, options)? {
-                return Ok(checked);
+            is_answered = match ask(terminal, question, options) {
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => false,
+                answered => answered?,
+            };
+            if !is_answered {
+                break;
             }
         }
         checked = check_file(options)?;

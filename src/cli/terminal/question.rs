@@ -26,13 +26,14 @@ impl Terminal<'_> {
     /// Asks for a line.
     ///
     /// # Errors
-    /// Also at the end of the input.
+    /// Also at the end of the input, which is [`io::ErrorKind::UnexpectedEof`].
     pub(crate) fn line(&mut self, question: &str) -> io::Result<String> {
         write!(self.output, "{question} ")?;
         self.output.flush()?;
         let mut answer = String::new();
         if self.input.read_line(&mut answer)? == 0 {
-            return Err(io::Error::other("there was no answer"));
+            let error = "there was no answer";
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, error));
         }
         Ok(answer.trim().to_owned())
     }

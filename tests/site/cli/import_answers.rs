@@ -70,6 +70,20 @@ fn the_answers_are_a_command_that_asks_nothing() {
 }
 
 #[test]
+fn the_end_of_the_input_keeps_the_answers() {
+    let error = import_dry_run(PEOPLE.as_bytes(), &[], "y\ny\ny\ny\ns\n").expect_err("questions");
+    let command = "complete this command:\n  \
+                   landing import FILE --map email=Courriel --map joined_at=Inscrit --date-format %d/%m/%Y \
+                   --stay Statut=Abonné --ignore-rest --left Statut=Désabonné \
+                   --left/--stay/--undecided 'Statut=Non confirmé'\n";
+    assert_contains(error.to_string(), command);
+    // Nobody is imported without a yes.
+    let error =
+        import_dry_run(PEOPLE.as_bytes(), &[], "y\ny\ny\ny\ns\nl\nu\n").expect_err("no yes");
+    assert_eq!(error.to_string(), "there was no answer");
+}
+
+#[test]
 fn asks_who_has_left_if_no_column_says_it() {
     for (answers, verdict) in [("n\ny\n", Verdict::Stays), ("x\nE\ny\n", Verdict::Left)] {
         let file = "email,note\na@people.example,hi\n";
