@@ -3,8 +3,12 @@
 use std::io::{self, Write};
 
 use super::{
-    check::Checked, column::Column, options::PlanOptions, plan::Use, question::command,
-    text::quoted,
+    check::Checked,
+    column::Column,
+    options::PlanOptions,
+    plan::Use,
+    question::command,
+    text::{is_showable, quoted},
 };
 
 /// Maximum number of different values that are shown of a column.
@@ -35,7 +39,8 @@ pub(super) fn write(
     writeln!(out, "\ncomplete this command:\n  {command}")
 }
 
-/// Returns the different values of a column and how often each occurs, or an example. Addresses are never printed.
+/// Returns the different values of a column and how often each occurs, or an example. Addresses and long texts are never
+/// printed.
 fn describe_values(column: &Column) -> String {
     let Column {
         values,
@@ -49,6 +54,9 @@ fn describe_values(column: &Column) -> String {
     let mut parts = match &values[..] {
         [] => Vec::new(),
         _ if has_addresses => vec![format!("{filled} with an address")],
+        values if !values.iter().all(|it| is_showable(&it.text)) => {
+            vec![format!("{filled} with a long text")]
+        }
         values if are_few => values
             .iter()
             .map(|it| format!("{} × {}", it.count, quoted(&it.text)))

@@ -8,7 +8,7 @@ use super::{
     options::PlanOptions,
     plan::{Plan, StatusValues, Use},
     table::Table,
-    text::{quoted, shell_quoted},
+    text::{is_showable, quoted, shell_quoted},
     times,
 };
 use crate::{cli::address::without_name, waitlist::Email};
@@ -146,11 +146,13 @@ pub(super) fn guess_status(column: &Column, reason: StatusReason) -> Question {
     }
 }
 
-/// Returns the values of a column that no option lists.
+/// Returns the values of a column that no option lists. Those that cannot be shown are others: `*`.
 fn unlisted_values(column: &Column, listed: &StatusValues) -> Vec<String> {
     let unlisted = column.texts().filter(|it| listed.verdict(it).is_none());
-    let others = (column.has_more && listed.others().is_none()).then_some("*");
-    unlisted.chain(others).map(str::to_owned).collect()
+    let (shown, hidden): (Vec<_>, Vec<_>) = unlisted.partition(|it| is_showable(it));
+    let has_others = column.has_more || !hidden.is_empty();
+    let others = (has_others && listed.others().is_none()).then_some("*");
+    shown.into_iter().chain(others).map(str::to_owned).collect()
 }
 
 /// Whether at least half of the values are addresses.
@@ -172,7 +174,8 @@ fn has_dates(column: &Column) -> bool {
 /// Whether a column has so few values that each can say whether a person has left.
 fn has_few_values(column: &Column) -> bool {
     let values = column.texts().count();
-    !column.has_more && !has_dates(column) && (2..=STATUS_VALUES_MAX).contains(&values)
+    let are_few = !column.has_more && (2..=STATUS_VALUES_MAX).contains(&values);
+    are_few && !has_dates(column) && column.texts().all(is_showable)
 }
 
 impl Question {

@@ -8,6 +8,11 @@ pub(super) fn fold(text: &str) -> String {
 /// Maximum length of a quoted text, in characters.
 const QUOTED_MAX_CHARS: usize = 60;
 
+/// Whether a value can be shown in full. A long one may be the words of a person, and addresses are never printed.
+pub(super) fn is_showable(value: &str) -> bool {
+    !value.contains(['@', '＠']) && value.chars().count() <= QUOTED_MAX_CHARS
+}
+
 /// Formats a text for a message: short, on one line, quoted, and without addresses, which are never printed.
 pub(super) fn quoted(text: &str) -> String {
     if text.contains(['@', '＠']) {
