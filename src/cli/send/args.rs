@@ -94,7 +94,18 @@ pub(in crate::cli) struct SendArgs {
     pub(super) mail: MailOptions,
 }
 
-/// Who gets the message. One person cannot be selected further, and neither can the end of a message.
+/// The options of a selection. They do not go with one person, or with the end of a message. An error would name all of them
+/// if this were their group.
+const SELECTION: [&str; 6] = [
+    "source",
+    "domain",
+    "since",
+    "until",
+    "confirmed",
+    "unconfirmed",
+];
+
+/// Who gets the message.
 #[derive(clap::Args)]
 #[group(required = true, multiple = false)]
 pub(super) struct RecipientArgs {
@@ -109,21 +120,21 @@ pub(super) struct RecipientArgs {
         long,
         value_name = "EMAIL",
         value_parser = parse_listed_address,
-        conflicts_with = "SelectionArgs"
+        conflicts_with_all = SELECTION
     )]
     to: Option<Email>,
     /// The people who were chosen by an interrupted send, and those whose message was deferred
     #[arg(long = "continue")]
     rest: bool,
     /// Give those people up, and send nothing: they count again as people who have not had the message
-    #[arg(long, conflicts_with = "SelectionArgs")]
+    #[arg(long, conflicts_with_all = SELECTION)]
     pub(super) abandon: bool,
     /// Any address: it gets a copy, and the list does not remember that
     #[arg(
         long,
         value_name = "EMAIL",
         value_parser = parse_new_address,
-        conflicts_with = "SelectionArgs"
+        conflicts_with_all = SELECTION
     )]
     pub(super) test: Option<Email>,
 }
