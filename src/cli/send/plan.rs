@@ -34,33 +34,36 @@ pub(super) enum SkipReason {
 }
 
 impl SkipReason {
-    /// The names of all reasons in JSON, and their descriptions.
-    const ALL: [(&'static str, &'static str); 8] = [
-        ("had_it", "had the message, or may have had it"),
-        ("refused", "refused by the mail server"),
-        (
-            "undeliverable",
-            "left out, because their mailbox does not exist",
-        ),
-        ("suppressed", "left out, because they are suppressed"),
-        (
-            "unconfirmed",
-            "left out, because they have not confirmed their address",
-        ),
-        ("unknown", "unknown: --resend-unknown sends to them again"),
-        (
-            "waiting",
-            "waiting, chosen by an earlier send: --continue sends to them, and --abandon gives them up",
-        ),
-        (
-            "under_way",
-            "being sent by another command, or by one that was killed less than 20 minutes ago",
-        ),
+    /// All reasons, with their names in JSON.
+    const ALL: [(Self, &'static str); 8] = [
+        (Self::HadIt, "had_it"),
+        (Self::Refused, "refused"),
+        (Self::Undeliverable, "undeliverable"),
+        (Self::Suppressed, "suppressed"),
+        (Self::Unconfirmed, "unconfirmed"),
+        (Self::Unknown, "unknown"),
+        (Self::Waiting, "waiting"),
+        (Self::UnderWay, "under_way"),
     ];
 
     /// Returns the description.
     pub(super) fn text(self) -> &'static str {
-        Self::ALL[self as usize].1
+        match self {
+            Self::HadIt => "had the message, or may have had it",
+            Self::Refused => "refused by the mail server",
+            Self::Undeliverable => "left out, because their mailbox does not exist",
+            Self::Suppressed => "left out, because they are suppressed",
+            Self::Unconfirmed => "left out, because they have not confirmed their address",
+            Self::Unknown => {
+                "with an unknown result, not sent again: --resend-unknown sends to them"
+            }
+            Self::Waiting => {
+                "waiting, chosen by an earlier send: --continue sends to them, and --abandon gives them up"
+            }
+            Self::UnderWay => {
+                "being sent by another command, or by one that was killed less than 20 minutes ago"
+            }
+        }
     }
 }
 
@@ -79,8 +82,8 @@ impl SkipCounts {
 
     /// Returns the name of each reason, its description, and the number of people.
     fn iter(&self) -> impl Iterator<Item = (&'static str, &'static str, u64)> {
-        let reasons = SkipReason::ALL.iter().zip(self.0);
-        reasons.map(|((name, text), count)| (*name, *text, count))
+        let reasons = SkipReason::ALL.iter();
+        reasons.map(|(reason, name)| (*name, reason.text(), self.get(*reason)))
     }
 }
 
@@ -94,7 +97,7 @@ pub(super) struct Plan {
     pub(super) next: u32,
     /// People on the list who match the selection.
     pub(super) selected: u64,
-    /// The people who do not get the message.
+    /// The people who do not get the message. Those whose result is unknown are also among [`SkipReason::HadIt`].
     pub(super) skipped: SkipCounts,
 }
 

@@ -120,7 +120,7 @@ fn killed_sends_lose_and_repeat_no_message() {
         assert_eq!(is_success, count("sending") == 0, "{out} {err}");
         let names = |state: &str, text: &str| count(state) == 0 || err.contains(text);
         assert!(names("sending", "begun by another command"), "{err}");
-        assert!(names("unknown", "unknown: --resend-unknown"), "{err}");
+        assert!(names("unknown", "with an unknown result"), "{err}");
         // While a server holds the list, and in a database, nobody can know yet that the senders are dead.
         let in_doubt = count("unknown") + count("sending");
         assert_eq!(count("accepted") + in_doubt, people, "{counts}");
