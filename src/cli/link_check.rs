@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, Error, bail, ensure};
 use axum::body::{Body, to_bytes};
 use html_escape::encode_text;
 use hyper::{Method, Request, Response, StatusCode, header};
@@ -110,7 +110,11 @@ pub(super) async fn request(
     let client = Client::builder(TokioExecutor::new()).build(connector);
     let response = async {
         let response = client.request(request).await;
-        let (head, body) = response.context("cannot connect")?.into_parts();
+        let response = response.map_err(|error| match error.is_connect() {
+            true => Error::from(error).context("cannot connect"),
+            false => Error::from(error).context("the site sent no HTTP response"),
+        });
+        let (head, body) = response?.into_parts();
         let body = to_bytes(Body::new(body), PAGE_MAX_BYTES).await;
         let body = body.context("cannot read the page")?;
         let body = String::from_utf8_lossy(&body).into_owned();
