@@ -51,7 +51,7 @@ impl StoreLocation {
     /// # Errors
     /// [`OpenListError`], also when there is no list.
     pub(super) fn open(&self) -> Result<WaitlistHandle, OpenListError> {
-        self.try_open(false)?
+        self.open_if_exists()?
             .ok_or_else(|| OpenListError::Missing(self.clone()))
     }
 
@@ -60,7 +60,7 @@ impl StoreLocation {
     /// # Errors
     /// [`OpenListError`].
     pub(super) fn open_or_create(&self) -> Result<WaitlistHandle, OpenListError> {
-        if let Some(list) = self.try_open(false)? {
+        if let Some(list) = self.open_if_exists()? {
             return Ok(list);
         }
         let created = self.try_open(true)?;
@@ -68,11 +68,16 @@ impl StoreLocation {
         created.ok_or_else(|| OpenListError::Missing(self.clone()))
     }
 
-    /// Opens the list. If there is none, returns `None`, or creates it.
+    /// Opens the list, or returns `None` if there is none.
     ///
     /// # Errors
     /// [`OpenListError`].
-    pub(super) fn try_open(&self, create: bool) -> Result<Option<WaitlistHandle>, OpenListError> {
+    pub(super) fn open_if_exists(&self) -> Result<Option<WaitlistHandle>, OpenListError> {
+        self.try_open(false)
+    }
+
+    /// Opens the list. If there is none, returns `None`, or creates it.
+    fn try_open(&self, create: bool) -> Result<Option<WaitlistHandle>, OpenListError> {
         if let Self::Directory(data) = self
             && data.is_file()
         {

@@ -72,7 +72,7 @@ fn find_list(data: &Path) -> io::Result<&'static str> {
 /// Connects to a database, looks for the list, and checks the privileges of the user in the URL.
 /// Returns what to print.
 fn check_database(store: &StoreLocation) -> anyhow::Result<&'static str> {
-    let state = match store.try_open(false).context("cannot use the waitlist")? {
+    let state = match store.open_if_exists().context("cannot use the waitlist")? {
         Some(_) => FOUND,
         None => MISSING,
     };

@@ -80,7 +80,7 @@ pub(in crate::cli) fn run(args: &ImportArgs) -> anyhow::Result<()> {
     }
     let mut report = ImportReport::new(&checked);
     let added = match args.dry_run {
-        true => adding::count(location.try_open(false)?.as_ref(), &checked, &mut report),
+        true => adding::count(location.open_if_exists()?.as_ref(), &checked, &mut report),
         false => adding::add(&location.open_or_create()?, &checked, &mut report),
     };
     args.output
