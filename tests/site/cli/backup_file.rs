@@ -73,8 +73,8 @@ pub(crate) fn person(email: &str, joined_at: &str, facts: &str) -> String {
 pub(crate) const NO_FACTS: &str = r#""source":null,"asked_at":null,"confirmed_at":null"#;
 pub(crate) const NO_RESULT: &str = r#""since":null,"reply":null"#;
 
-/// Returns a backup with every kind of line, every field, and every state of a delivery except those under way. Version 0.1.0
-/// has written it with [`key`].
+/// Returns a backup with every kind of line, every field, and every state of a delivery except those under way, in the
+/// format of 0.1.0 and with [`key`].
 pub(crate) fn everything() -> String {
     include_str!("fixtures/everything.backup").to_owned()
 }

@@ -328,7 +328,7 @@ fn stderr(result: &Ended) -> String {
     String::from_utf8(result.get_output().stderr.clone()).expect("text")
 }
 
-/// Returns the path of an export of another program.
+/// Returns the path of a file that tests share, such as an export of another program.
 fn fixture(name: &str) -> PathBuf {
     let files = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/site/cli/fixtures");
     files.join(name)

@@ -9,9 +9,13 @@ use crate::mail::smtp_server::{Action, SmtpServer, Step};
 
 /// Runs the commands of a transcript, and returns it as they print it now.
 ///
-/// `LIST` is where the list is, `HERE` is the working directory, and `NOW` is a time of the last hour. The mail server accepts
-/// every message, unless a line of the file `mail-server` says otherwise: a step, a part of the client's line, and a reply.
-/// The file `received` has the recipients of the messages that the server accepted, and `message` has the last of them.
+/// `LIST` is where the list is, `HERE` is the working directory, and `NOW` is a time of the last hour. `$FIXTURES` is the
+/// directory of the files that tests share. `send` is `landing send` without a question, a rate, and a check of the links.
+///
+/// The mail server accepts every message, unless a line of the file `mail-server` says otherwise: a step, a part of the
+/// client's line, and a reply. The reply `ACCEPT AND CUT` accepts the message and cuts the connection without a word. A reply
+/// that ends with `QUOTE` quotes the subject and the link of the message. The file `received` has the recipients of the
+/// messages that the server accepted, and `message` has the last of them.
 fn replay(transcript: &str, cli: &TestCli) -> String {
     let rules = cli.file("mail-server");
     let server = SmtpServer::scripted(move |step, line| action(&rules, step, line));
