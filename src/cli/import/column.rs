@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, hash_map::Entry};
 
-use super::{table::Row, text::fold, times::means_no_time};
+use super::{text::fold, times::means_no_time};
 
 /// Maximum number of different values that are kept of a column. Columns that say who has left have fewer.
 const VALUES_MAX: usize = 100;
@@ -28,15 +28,14 @@ pub(super) struct Value {
 }
 
 impl Column {
-    /// Looks at all rows that can be read. `at` is the position of the column.
-    pub(super) fn new(name: String, at: usize, rows: &[Row]) -> Self {
+    /// Looks at the cells of all rows that can be read.
+    pub(super) fn new<'a>(name: String, cells: impl Iterator<Item = &'a str>) -> Self {
         let mut column = Self {
             name,
             ..Self::default()
         };
         let mut indexes = HashMap::<_, usize>::new();
-        for cells in rows.iter().filter_map(|row| row.cells.as_ref().ok()) {
-            let text = cells.get(at).unwrap_or_default().trim();
+        for text in cells.map(str::trim) {
             if text.is_empty() {
                 column.empty += 1;
                 continue;

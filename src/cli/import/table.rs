@@ -63,7 +63,13 @@ impl Table {
         Ok(Self {
             kind,
             columns: names
-                .map(|(at, name)| Column::new(name, at, &rows))
+                .map(|(at, name)| {
+                    let readable = rows.iter().filter_map(|row| row.cells.as_ref().ok());
+                    Column::new(
+                        name,
+                        readable.map(|cells| cells.get(at).unwrap_or_default()),
+                    )
+                })
                 .collect(),
             rows,
         })
