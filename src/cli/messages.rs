@@ -30,9 +30,8 @@ Every recipient of a message is in one of these states:
   accepted  the mail server took the message
   refused   the mail server refused it for good; its words follow the address
   deferred  the mail server asked to try again later
-  unknown   the connection broke at the last moment, or the program was killed: the person may have the message
-  skipped   the person had left the list before, you gave the message up with `landing send --abandon`, or a server
-            that asks for confirmations was stopped before
+  unknown   the connection broke at the last moment, or the program was killed: they may have it
+  skipped   the person had left, `send --abandon` gave it up, or the server stopped before sending
   sending   a command is sending it, or was killed less than 20 minutes ago
   waiting   the send was interrupted before
 
