@@ -154,7 +154,7 @@ fn print_deliveries(
             writeln!(out, "{:8}  {email}  {reply}", delivery.state)?;
         }
         if listed.is_empty() {
-            writeln!(out, "the mail server has accepted it for everybody")?;
+            writeln!(out, "the mail server has accepted every one that was sent")?;
         }
         Ok(())
     })
