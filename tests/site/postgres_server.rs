@@ -22,8 +22,6 @@ use rand::RngExt;
 use tempfile::TempDir;
 use uuid::Uuid;
 
-use crate::process::signal;
-
 /// The server for all tests that do not disturb it. It is removed when this process exits.
 pub(crate) static SHARED_SERVER: LazyLock<PostgresServer> =
     LazyLock::new(|| PostgresServer::with_settings(&["max_connections = 400"]));
@@ -191,10 +189,8 @@ impl PostgresServer {
         assert_success(&self.run("pg_ctl", &["stop", "-w", "-D", "data", "-m", mode]));
     }
 
-    /// Stops all processes of the server until [`Self::resume`]. Returns their IDs.
-    ///
-    /// The postmaster stops first: afterwards, no child starts, and one that ends stays as a zombie.
-    pub(crate) fn suspend(&self) -> Vec<u32> {
+    /// Returns the IDs of the postmaster and of its children.
+    pub(crate) fn processes(&self) -> Vec<u32> {
         let postmaster = self.read("data/postmaster.pid");
         let postmaster: u32 = postmaster
             .lines()
@@ -202,23 +198,15 @@ impl PostgresServer {
             .expect("a line")
             .parse()
             .expect("a pid");
-        signal(postmaster, "-STOP");
         let children = Command::new("ps")
             .args(["-o", "pid=", "--ppid", &postmaster.to_string()])
             .output()
             .expect("ps runs");
         let children = String::from_utf8(children.stdout).expect("text");
-        let children = children.split_whitespace();
-        let children = children.map(|pid| pid.parse().expect("a pid"));
-        let children: Vec<u32> = children.inspect(|pid| signal(*pid, "-STOP")).collect();
-        [vec![postmaster], children].concat()
-    }
-
-    /// Continues these processes, the postmaster last.
-    pub(crate) fn resume(processes: &[u32]) {
-        for process in processes.iter().rev() {
-            signal(*process, "-CONT");
-        }
+        let children = children
+            .split_whitespace()
+            .map(|pid| pid.parse().expect("a pid"));
+        std::iter::once(postmaster).chain(children).collect()
     }
 
     /// Writes a file into the server's directory, readable only by the server.

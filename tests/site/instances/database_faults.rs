@@ -15,7 +15,7 @@ use rand::{RngExt, SeedableRng, rngs::SmallRng, seq::IndexedRandom};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
-use super::{Clients, Instance, owner::Owner};
+use super::{Clients, Instance, owner::Owner, resume, suspend};
 use crate::{
     fault_proxy::FaultProxy,
     postgres_server::{PostgresServer, free_port},
@@ -198,9 +198,9 @@ impl Cluster {
                 signal(pid, "-CONT");
             }
             Fault::HungServer => {
-                let suspended = self.primary.suspend();
+                let suspended = suspend(&self.primary);
                 self.pause();
-                PostgresServer::resume(&suspended);
+                resume(&suspended);
             }
             Fault::Locked(table) => {
                 let millis = self.random.random_range(500..self.pause_max);

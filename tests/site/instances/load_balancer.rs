@@ -7,7 +7,7 @@ use std::{
 
 use tempfile::TempDir;
 
-use super::{Clients, Instance};
+use super::{Clients, Instance, resume, suspend};
 use crate::{
     postgres_server::{FIRST_DATABASE, PostgresServer, free_port},
     process::wait_until,
@@ -66,7 +66,7 @@ fn no_failure_loses_or_duplicates_a_sign_up() {
     // The database hangs.
     let before = instances.each_ref().map(|instance| instance.count());
     let paused = Instant::now();
-    let suspended = server.suspend();
+    let suspended = suspend(&server);
     for instance in &instances {
         instance.wait_for("/readyz", "503");
         assert_eq!(instance.status("/healthz"), "200");
@@ -74,7 +74,7 @@ fn no_failure_loses_or_duplicates_a_sign_up() {
     let page = clients.get("/");
     thread::sleep(HANG_DURATION.saturating_sub(paused.elapsed()));
     let known = instances.each_ref().map(|instance| instance.count());
-    PostgresServer::resume(&suspended);
+    resume(&suspended);
     assert!(
         page.contains("already on the list"),
         "the page is served during the outage"

@@ -20,7 +20,7 @@ use tokio::{runtime::Runtime, task::JoinSet, time::sleep};
 
 use crate::{
     postgres_server::{PostgresServer, free_port},
-    process::{Sandbox, ServerProcess, wait_until},
+    process::{Sandbox, ServerProcess, signal, wait_until},
 };
 
 /// Clients that sign up during the test.
@@ -114,6 +114,20 @@ fn landing(url: &str, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_landing"));
     command.env_clear().env("DATABASE_URL", url).args(args);
     command
+}
+
+/// Stops all processes of a database until [`resume`]. The postmaster stops first: afterwards, no process starts, and one
+/// that ends stays as a zombie.
+fn suspend(server: &PostgresServer) -> Vec<u32> {
+    signal(server.processes()[0], "-STOP");
+    let processes = server.processes();
+    processes.iter().for_each(|pid| signal(*pid, "-STOP"));
+    processes
+}
+
+/// Continues these processes, the postmaster last.
+fn resume(processes: &[u32]) {
+    processes.iter().rev().for_each(|pid| signal(*pid, "-CONT"));
 }
 
 /// Clients that sign up in the background, one address after another, and retry failed sign-ups.
