@@ -69,7 +69,7 @@ async fn site_and_paths() -> (TestSite, [String; 2], TempDir) {
     let directory = TempDir::new().expect("a directory");
     let list = SledWaitlist::open(directory.path()).expect("the list opens");
     let key = list.key().await.expect("a key");
-    let site = TestSite::with_store(list).await;
+    let site = TestSite::with_store_and_options(list, &[]).await;
     let tokens = PersonTokens::new(&key, TokenPurpose::Unsubscribe);
     let path = |address| {
         let token = tokens.token(&email(address)).expect("a token");
@@ -147,6 +147,20 @@ async fn posting_takes_the_person_off_the_list_in_either_encoding() {
         assert_eq!(site.join("ann@example.com").await.status(), 201);
         assert_eq!(site.count().await, 2);
     }
+}
+
+/// A provider sends the requests of many people, but of none of them again and again.
+#[tokio::test]
+async fn only_leaving_again_is_limited() {
+    let (site, [ann, eve], _directory) = site_and_paths().await;
+    let post = async |path: &str| site.post(path).send().await.expect("a response").status();
+    let mut statuses = Vec::new();
+    // The default of `--signups-per-minute` is 120.
+    for _ in 0..130 {
+        statuses.push(post(&eve).await.as_u16());
+    }
+    assert_eq!((statuses[0], statuses[129]), (200, 429));
+    assert_eq!(post(&ann).await, 200);
 }
 
 #[tokio::test]

@@ -28,6 +28,7 @@ conformance_tests! {
     cap_of_a_mailbox_recovers,
     cap_of_a_mailbox_survives_a_restart,
     people_who_leave_and_join_again_are_asked_again,
+    somebody_who_has_left_gets_two_messages,
     imported_people_are_not_asked,
     daily_budget_is_known_after_a_restart,
     deferred_attempts_count,
@@ -262,6 +263,21 @@ async fn people_who_leave_and_join_again_are_asked_again(fixture: impl StoreFixt
     );
     let recipients = all_recipients(&site, &*list, &server).await;
     assert_eq!(recipients, ["ann@example.com"]);
+}
+
+/// A stranger may enter the address of somebody who has left again and again.
+async fn somebody_who_has_left_gets_two_messages(fixture: impl StoreFixture) {
+    let (list, server) = (open(&fixture), SmtpServer::start());
+    let site = site(&list, &server, &[]).await;
+    let (accepted, refused) = (DeliveryState::Accepted, DeliveryState::Refused);
+    for (messages, state) in [(1, accepted), (2, accepted), (2, refused)] {
+        site.join("ann@example.com").await;
+        wait_for(&server, messages).await;
+        wait_for_state(&*list, "ann@example.com", state).await;
+        let left = list.erase(&[email("ann@example.com")], Erasure::Suppress);
+        assert_eq!(left.await, Ok(vec![true]));
+    }
+    assert_eq!(server.received().len(), 2);
 }
 
 async fn imported_people_are_not_asked(fixture: impl StoreFixture) {
