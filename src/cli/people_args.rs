@@ -41,7 +41,7 @@ pub(super) struct People<'a> {
     args: &'a PeopleArgs,
 }
 
-/// What is done with people.
+/// A change to people.
 #[derive(Clone, Copy, Eq, PartialEq)]
 pub(super) enum Change {
     Erase,
@@ -139,7 +139,7 @@ impl People<'_> {
     }
 }
 
-/// Says what was done with a person, or would be, who was found or not.
+/// Describes the change to one person. `was_found` says whether the person was listed, or was suppressed.
 fn describe(email: &Email, change: Change, was_found: bool, dry_run: bool) -> String {
     let typed = email.as_typed();
     let (is, adds, can) = match dry_run {

@@ -23,8 +23,8 @@ use crate::exit::print_stderr;
 #[command(after_help = "\
 Example: landing restore waitlist.backup --store new
 
-The list must be new, or without people, suppressed addresses and messages. The whole backup is checked first, and everything is restored or nothing, even if the \
-command is interrupted. Stop the server before: a list in a directory is restored only while no server uses it, and the \
+The list must be new, or without people, suppressed addresses and messages. The whole backup is checked first, and \
+everything is restored or nothing, even if the command is interrupted. Stop the server before: a list in a directory is restored only while no server uses it, and the \
 instances that use a database have to be started again.
 
 The list knows nothing that happened after the backup. Messages that were sent since may be sent again: compare \

@@ -12,8 +12,8 @@ Examples:
   landing unsubscribe --file unsubscribed.csv --dry-run
   landing unsubscribe --undo ann@example.com
 
-The people are erased, and the list keeps a keyed hash of each address. So no import adds them again, \
-and they join again on the page only. An address that is not on the list is kept off it too.
+The people are erased, and the list keeps a keyed hash of each address. So no import adds them again. \
+They can join again on the page. An address that is not on the list is kept off it too.
 
 After --undo, imports may add the address again. It does not bring back the person, who is erased.")]
 pub(super) struct UnsubscribeArgs {

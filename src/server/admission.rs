@@ -1,4 +1,4 @@
-//! What is checked before something changes: the cross-site check, the rate limit, and where a visitor comes from.
+//! The checks before something changes: the cross-site check, the rate limit, and where a visitor comes from.
 
 use std::net::{IpAddr, SocketAddr};
 

@@ -25,7 +25,7 @@ impl ClientKey {
 
     /// Returns the IPv4 address, or the IPv6 /48. It is the largest network that providers assign to one customer
     /// (RFC 6177), whose 65,536 networks would otherwise be as many clients.
-    pub(super) fn site(self) -> Self {
+    pub(super) fn customer(self) -> Self {
         Self(match self.0 {
             IpAddr::V6(v6) => Ipv6Addr::from_bits(v6.to_bits() >> 80 << 80).into(),
             v4 => v4,

@@ -137,7 +137,7 @@ fn listed_code_form(email: &str) -> FormState {
 }
 
 /// Responds to a form of which only the path has arrived. The form on the page asks for the address.
-pub(super) fn form_is_lost(pages: &Pages, error: &RequestError) -> Response {
+pub(super) fn respond_to_lost_form(pages: &Pages, error: &RequestError) -> Response {
     let form = form_after(error, empty_form(), islands::FAILED);
     error.respond_with_page(&pages.with_form(form, SIGN_UP_URL), &HeaderMap::new())
 }

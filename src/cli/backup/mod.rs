@@ -67,8 +67,8 @@ pub(super) fn run(args: &BackupArgs) -> anyhow::Result<()> {
         .print(&json, |out| writeln!(out, "{counts} in {name}"))
 }
 
-/// Writes a list, and returns the last line. What protects people is read before the people: whoever leaves in between is on the list that is
-/// restored, as if they had left after the backup.
+/// Writes a list, and returns the last line. Suppressions and messages are read before the people: a person who leaves in
+/// between is on the list that is restored, as if that person had left after the backup. The caller flushes the output.
 pub(super) fn write_backup(
     mut out: impl Write,
     list: &WaitlistHandle,

@@ -30,7 +30,7 @@ pub enum MessagePart {
     Content,
 }
 
-/// What no reply may show, because the ledger and the log keep the words of the server. Some servers repeat what they were
+/// Words that no reply may show, because the ledger and the log keep the words of the server. Some servers repeat what they were
 /// sent.
 #[derive(Default)]
 pub(super) struct HiddenWords {

@@ -12,7 +12,8 @@ use crate::{server::ClientKey, waitlist::AddressHash};
 
 /// Maximum number of messages to a mailbox in 24 hours.
 pub(super) const MAILBOX_MESSAGES_MAX: usize = 5;
-/// The same for somebody who has left, whom a stranger may sign up again and again. One may have come before.
+/// The same for a person who has left. A stranger may sign that person up again and again. The first one may have come before
+/// the person left.
 pub(super) const SUPPRESSED_MESSAGES_MAX: usize = 2;
 /// Number of bad addresses in 24 hours from which on a client must wait, if they are more than a share of its messages:
 /// thousands of people may be behind one address, and some of them mistype theirs.

@@ -145,8 +145,8 @@ impl Confirmation {
     /// Asks a person as promised, after the list has recorded that. Does not wait.
     pub(super) fn ask(&self, email: &Email, client: ClientKey, promise: Promise) {
         match promise {
-            Promise::Renewed => self.queue().add(email.clone(), client.site()),
-            Promise::Recent => self.queue().add_client(email, client.site()),
+            Promise::Renewed => self.queue().add(email.clone(), client.customer()),
+            Promise::Recent => self.queue().add_client(email, client.customer()),
             Promise::NotListed | Promise::NotNeeded => return,
         }
         self.asked.notify_one();

@@ -10,7 +10,7 @@ use crate::{
 /// Maximum number of people in the queue, which then takes about 7 MB. The next sweep finds the others.
 pub(super) const PEOPLE_MAX: usize = 1 << 14;
 
-/// Maximum number of them whom one client has signed up. So three clients do not fill the queue.
+/// Maximum number of sign-ups of one client among them. So three clients do not fill the queue.
 const PEOPLE_OF_CLIENT_MAX: usize = PEOPLE_MAX / 8;
 /// Maximum number of clients of a person.
 const CLIENTS_MAX: usize = 8;

@@ -38,7 +38,7 @@ use tower::Service;
 use super::{
     AppState, RequestError,
     body::read_deadline,
-    form::form_is_lost,
+    form::respond_to_lost_form,
     limits::{
         BODY_MAX_BYTES, CLIENT_TIMEOUTS, HEAD_MAX_BYTES, HTTP2_CONNECTION_WINDOW_BYTES,
         HTTP2_MAX_STREAMS, LINGER_MAX_BYTES, LINGER_TIMEOUT, LISTEN_BACKLOG, PLACE_TIMEOUT,
@@ -276,7 +276,7 @@ async fn send_error(state: &AppState, error: RequestError, is_form: bool, stream
     let request = &b"GET / HTTP/1.1\r\nConnection: close\r\n\r\n"[..];
     let service = service_fn(|_| {
         let response = match is_form {
-            true => form_is_lost(&state.pages, &error),
+            true => respond_to_lost_form(&state.pages, &error),
             false => error.clone().into_response(),
         };
         let response = middleware::finalize_error(&state.response_headers, response);
