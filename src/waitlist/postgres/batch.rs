@@ -16,12 +16,13 @@ use super::{
     writer::{JoinedEntries, NewEntry, Writer},
 };
 
-/// Number of parts into which a failed range is divided. With two, a slow row would take longer than visitors wait,
-/// because each part with it takes as long again.
-const PARTS: usize = 16;
+/// Number of parts into which a failed range is divided. A part of the largest batch (`BATCH_MAX_REQUESTS` in `committer`)
+/// is then divided into rows. So a slow row delays the others by three statement timeouts, which is less than visitors
+/// wait.
+const PARTS: usize = 32;
 
-/// How often the database must reject a row on its own before the visitor gets the error. A lock may be released in
-/// between.
+/// How often the database must reject a row, with others and at last on its own, before the visitor gets the error. A lock
+/// may be released in between.
 const ROW_REJECTIONS_MAX: u32 = 2;
 /// Maximum number of attempts for a sign-up that is neither inserted nor listed afterwards. It may have been erased in
 /// between.
@@ -76,7 +77,7 @@ struct PendingSignUp {
     replies: Vec<ReplySender<JoinOutcome>>,
     /// The epoch of the first attempt that may have added the entry.
     sent_in_epoch: Option<i64>,
-    /// How often the database rejected this row on its own, or did not have it after the insertion.
+    /// How often the database rejected this row, alone or with others, or did not have it after the insertion.
     failures: u32,
     /// The outcome so far.
     outcome: Result<JoinOutcome, StoreError>,
@@ -205,14 +206,14 @@ impl Batch {
 
     /// Divides a range that failed, so that its other rows do not wait for the one that the database rejects.
     fn isolate(&mut self, range: Range<usize>, failure: Failure) {
-        if range.len() == 1 {
-            let sign_up = &mut self.sign_ups[range.start];
+        let sign_ups = &mut self.sign_ups[range.clone()];
+        for sign_up in sign_ups.iter_mut() {
             sign_up.failures += 1;
-            if sign_up.failures < ROW_REJECTIONS_MAX {
-                self.remaining.push(range);
-            } else {
-                sign_up.outcome = Err(failure.into());
-            }
+        }
+        if let [alone] = sign_ups
+            && alone.failures >= ROW_REJECTIONS_MAX
+        {
+            alone.outcome = Err(failure.into());
             return;
         }
         let size = range.len().div_ceil(PARTS);
