@@ -42,7 +42,7 @@ impl ConfirmationCounts {
             last_24_hours: count_recent(&deliveries, now) as u64,
             waiting: 0,
             given_up: 0,
-            key: list.key()?,
+            key: list.list_key()?,
             asked: AskedPeople::new(&deliveries),
             now,
         }))

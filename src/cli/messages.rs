@@ -169,7 +169,7 @@ fn find_addresses(
     if deliveries.is_empty() {
         return Ok(addresses);
     }
-    let key = list.key()?;
+    let key = list.list_key()?;
     let sought: HashSet<_> = deliveries.iter().map(|it| it.recipient).collect();
     for entry in list.entries(Selection::default())?.entries {
         let email = entry?.email;

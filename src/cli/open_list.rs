@@ -224,7 +224,7 @@ impl StoreLocation {
                     "waiting up to {seconds} s for {holder} to release {self}"
                 ))
             }
-            OpenListError::Postgres(database) if database.may_pass() => {
+            OpenListError::Postgres(database) if database.is_transient() => {
                 Some(format!("{error}; retrying for up to {seconds} s"))
             }
             _ => None,

@@ -92,7 +92,7 @@ pub(super) fn run(args: &ShowArgs) -> anyhow::Result<()> {
 
 /// Returns the messages to a person, also to one who has left.
 fn find_messages(list: &WaitlistHandle, email: &Email) -> anyhow::Result<Vec<ShownMessage>> {
-    let hash = list.key()?.hash(email.key());
+    let hash = list.list_key()?.hash(email.key());
     let mut found = Vec::new();
     for message in list.messages()? {
         let deliveries = list.deliveries(&message.id)?;

@@ -84,7 +84,7 @@ impl WaitlistHandle {
 
     /// Makes a call again for a while if it fails because a server or a database restarts.
     fn run_through_a_restart<'a, T>(&self, call: impl Fn() -> StoreFuture<'a, T>) -> ListResult<T> {
-        let may_pass = |error: &StoreError| {
+        let is_transient = |error: &StoreError| {
             use StoreError::{Busy, Database, ServerNotResponding, Stopped, TimedOut, Unreachable};
             matches!(
                 error,
@@ -93,7 +93,7 @@ impl WaitlistHandle {
         };
         let mut result = self.runtime.block_on(call());
         for _ in 0..RETRIES_MAX {
-            if !result.as_ref().is_err_and(may_pass) {
+            if !result.as_ref().is_err_and(is_transient) {
                 break;
             }
             thread::sleep(RESTART_INTERVAL);
@@ -111,8 +111,8 @@ impl WaitlistHandle {
         Ok(are_listed)
     }
 
-    pub(super) fn key(&self) -> ListResult<ListKey> {
-        self.call(|list| list.key())
+    pub(super) fn list_key(&self) -> ListResult<ListKey> {
+        self.call(|list| list.list_key())
     }
 
     pub(super) fn suppressions(&self) -> ListResult<Suppressions> {

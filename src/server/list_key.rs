@@ -27,8 +27,8 @@ impl ListKeyCache {
             Some(key) => Ok(*key),
             // Not one reader for all: if it waited in vain, the next one would begin to wait.
             None => {
-                let key = self.list.key().await?;
-                Ok(*self.key.get_or_init(|| key))
+                let list_key = self.list.list_key().await?;
+                Ok(*self.key.get_or_init(|| list_key))
             }
         }
     }

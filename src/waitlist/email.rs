@@ -76,7 +76,8 @@ impl Email {
     }
 
     /// Returns the form that all spellings of an address share: in lower case, with the domain in ASCII. Case is
-    /// ignored before the @ too, because no major provider distinguishes `Ann@` from `ann@`, and people type both.
+    /// ignored before the @ too, because no major provider distinguishes `Ann@` from `ann@`, and people type both. It is
+    /// the key of the entry in every store. The secret of a list is its list key, [`ListKey`](super::ListKey).
     pub fn key(&self) -> String {
         let mut key = match self.0.split_once('@') {
             Some((local, domain)) if !domain.is_ascii() => {

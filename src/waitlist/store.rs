@@ -111,7 +111,7 @@ pub trait OwnerList: Ledger {
     ///
     /// # Errors
     /// Like [`entries`](Self::entries).
-    fn key(&self) -> StoreFuture<'_, ListKey>;
+    fn list_key(&self) -> StoreFuture<'_, ListKey>;
 
     /// Suppresses those addresses that are not on the list, or that [await a
     /// confirmation](WaitlistEntry::awaits_confirmation), because these people have left another list. Returns for each

@@ -45,7 +45,7 @@ pub struct Departure {
 /// add both; they suppress nobody.
 #[derive(Clone, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Suppressions {
-    key: ListKey,
+    list_key: ListKey,
     hashes: HashSet<AddressHash>,
     departures: HashMap<Uuid, Option<Source>>,
 }
@@ -103,9 +103,9 @@ impl Departure {
 
 impl Suppressions {
     /// Creates an empty set for a list with this key.
-    pub fn new(key: ListKey) -> Self {
+    pub fn new(list_key: ListKey) -> Self {
         Self {
-            key,
+            list_key,
             hashes: HashSet::new(),
             departures: HashMap::new(),
         }
@@ -122,18 +122,18 @@ impl Suppressions {
     }
 
     /// Returns the key of the list.
-    pub fn key(&self) -> ListKey {
-        self.key
+    pub fn list_key(&self) -> ListKey {
+        self.list_key
     }
 
     /// Sets the key of the list, for hashes that are added later.
-    pub(super) fn set_key(&mut self, key: ListKey) {
-        self.key = key;
+    pub(super) fn set_list_key(&mut self, list_key: ListKey) {
+        self.list_key = list_key;
     }
 
     /// Returns whether an address is suppressed, in any spelling. Without suppressions, it computes no hash.
     pub fn contains(&self, email: &Email) -> bool {
-        !self.is_empty() && self.contains_hash(self.key.hash(email.key()))
+        !self.is_empty() && self.contains_hash(self.list_key.hash(email.key()))
     }
 
     /// Returns whether a hash is in the set.

@@ -108,7 +108,7 @@ impl<J: Send + Sync + 'static, R: Send + Sync + 'static> OwnerList for StubStore
         immediate(Err(StoreError::Stopped))
     }
 
-    fn key(&self) -> StoreFuture<'_, ListKey> {
+    fn list_key(&self) -> StoreFuture<'_, ListKey> {
         self.read(ListKey::from_slice(&SLOW_STORE_KEY).expect("32 bytes"))
     }
 

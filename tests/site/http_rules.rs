@@ -288,7 +288,10 @@ async fn methods_and_preconditions_do_what_rfc_9110_says() {
 async fn preconditions_of_a_link_decide_before_anybody_leaves() {
     let directory = TempDir::new().expect("a directory");
     let list = Arc::new(SledWaitlist::open(directory.path()).expect("a new list"));
-    let tokens = PersonTokens::new(&list.key().await.expect("a key"), TokenPurpose::Unsubscribe);
+    let tokens = PersonTokens::new(
+        &list.list_key().await.expect("a key"),
+        TokenPurpose::Unsubscribe,
+    );
     let site = TestSite::with_list(
         Arc::clone(&list) as _,
         &[TRUST_LOOPBACK, "--signups-per-minute=0"],

@@ -79,7 +79,7 @@ pub(super) fn write_backup(
         format: FORMAT,
         program: format!("landing {}", env!("LANDING_VERSION")),
         created_at: SystemTime::now(),
-        key: suppressions.key(),
+        key: suppressions.list_key(),
     }))?;
     out.write_all(&first)?;
     let mut summary = Summary::new(&first);

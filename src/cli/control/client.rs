@@ -123,8 +123,8 @@ impl OwnerList for ControlClient {
         self.call(Call::AreListed(emails.to_vec()))
     }
 
-    fn key(&self) -> StoreFuture<'_, ListKey> {
-        self.call(Call::Key)
+    fn list_key(&self) -> StoreFuture<'_, ListKey> {
+        self.call(Call::ListKey)
     }
 
     fn suppress(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {

@@ -28,7 +28,7 @@ pub(super) enum Call {
     JoinAll(Vec<WaitlistEntry>),
     Erase(Vec<Email>, Erasure),
     AreListed(Vec<Email>),
-    Key,
+    ListKey,
     Suppress(Vec<Email>),
     Lift(Vec<Email>),
     Suppressions,

@@ -93,7 +93,7 @@ async fn handle(
         Ok(Call::JoinAll(entries)) => to_line(&list.join_all(entries).await),
         Ok(Call::Erase(emails, erasure)) => to_line(&list.erase(&emails, erasure).await),
         Ok(Call::AreListed(emails)) => to_line(&list.are_listed(&emails).await),
-        Ok(Call::Key) => to_line(&list.key().await),
+        Ok(Call::ListKey) => to_line(&list.list_key().await),
         Ok(Call::Suppress(emails)) => to_line(&list.suppress(&emails).await),
         Ok(Call::Lift(emails)) => to_line(&list.lift(&emails).await),
         Ok(Call::IsSuppressed(email)) => to_line(&list.is_suppressed(&email).await),

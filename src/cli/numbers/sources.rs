@@ -71,7 +71,7 @@ impl SourceCounter {
             sources.entry(departure.source).or_default().unsubscribed += 1;
         }
         Ok(Self {
-            key: list.key()?,
+            key: list.list_key()?,
             invited,
             sources,
         })

@@ -54,7 +54,7 @@ pub(super) fn run(args: &SendArgs) -> anyhow::Result<()> {
     let signer = DkimSigner::from_settings(&settings)?;
     let origin = args.origin()?;
     let list = location.open()?;
-    let key = list.key()?;
+    let key = list.list_key()?;
     let writer = MessageWriter {
         template: &template,
         settings: &settings,

@@ -183,7 +183,7 @@ impl PostgresCommitter {
         if failure.kind.is_slow() || failure.kind == FailureKind::NoSlot {
             self.slot = schema::random_slot(Some(self.slot));
         }
-        let is_lasting = !failure.kind.may_pass();
+        let is_lasting = !failure.kind.is_transient();
         let is_brief = self
             .failures
             .as_ref()

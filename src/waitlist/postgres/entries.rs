@@ -18,7 +18,7 @@ use super::{
     rows::{column, entry_from_row, get},
     sql,
     timeouts::{BEGIN_TIMEOUT, CALLER_TIMEOUT, WHOLE_LIST_TIMEOUT},
-    writer::read_key,
+    writer::read_list_key,
 };
 
 /// Number of entries in a block, which is passed to the caller as a whole.
@@ -159,7 +159,7 @@ const SELECTED: &str = "($1::timestamptz IS NULL OR joined_at >= $1::timestamptz
 pub(super) async fn suppressions(connector: &Connector) -> Result<Suppressions, StoreError> {
     let mut connection = connector.connect().await?;
     connection.execute(sql::NO_STATEMENT_TIMEOUT).await?;
-    let mut suppressions = Suppressions::new(read_key(&mut connection).await?);
+    let mut suppressions = Suppressions::new(read_list_key(&mut connection).await?);
     let rows = connection.query_within(WHOLE_LIST_TIMEOUT, sql::READ_SUPPRESSED, &[]);
     for hash in column::<&[u8]>(&rows.await?, 0)? {
         if let Some(hash) = AddressHash::from_slice(hash) {

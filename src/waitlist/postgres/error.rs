@@ -62,7 +62,7 @@ impl FailureKind {
     }
 
     /// Returns whether another attempt may succeed.
-    pub(super) fn may_pass(self) -> bool {
+    pub(super) fn is_transient(self) -> bool {
         self < Self::RowRejected
     }
 

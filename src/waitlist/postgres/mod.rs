@@ -59,7 +59,7 @@ use open_error::OpenProblem;
 use pool::Pool;
 use rows::listed_entries;
 use state::State;
-use writer::parse_key;
+use writer::parse_list_key;
 
 pub use open_error::PostgresOpenError;
 pub use state::Outage;
@@ -220,10 +220,10 @@ impl OwnerList for PostgresWaitlist {
         })
     }
 
-    fn key(&self) -> StoreFuture<'_, ListKey> {
+    fn list_key(&self) -> StoreFuture<'_, ListKey> {
         Box::pin(async move {
-            let rows = self.reads.query(sql::READ_KEY, &[]).await?;
-            Ok(parse_key(rows.first())?)
+            let rows = self.reads.query(sql::READ_LIST_KEY, &[]).await?;
+            Ok(parse_list_key(rows.first())?)
         })
     }
 

@@ -37,7 +37,7 @@ impl PostgresOpenError {
     }
 
     /// Returns whether another attempt may succeed.
-    pub fn may_pass(&self) -> bool {
+    pub fn is_transient(&self) -> bool {
         use OpenProblem::{Unavailable, Unreachable};
         matches!(self.problem, Unreachable(_) | Unavailable(_))
     }

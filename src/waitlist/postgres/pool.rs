@@ -128,9 +128,9 @@ impl Attempts<'_> {
             Ok(Err(failure)) => failure,
             Err(_) => return ControlFlow::Break(Err(self.last_error.clone())),
         };
-        let may_pass = failure.kind.may_pass();
+        let is_transient = failure.kind.is_transient();
         self.last_error = failure.into();
-        if !may_pass || Instant::now() > self.deadline {
+        if !is_transient || Instant::now() > self.deadline {
             return ControlFlow::Break(Err(self.last_error.clone()));
         }
         sleep(RETRY_INTERVAL).await;

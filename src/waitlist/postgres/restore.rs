@@ -32,7 +32,7 @@ const IS_EMPTY: &str = "
         AND NOT EXISTS (SELECT FROM waitlist_departures)
         AND NOT EXISTS (SELECT FROM waitlist_messages)";
 
-const SET_KEY: &str = "UPDATE waitlist_key SET key = $1";
+const SET_LIST_KEY: &str = "UPDATE waitlist_key SET key = $1";
 
 const ADD_SUPPRESSED: &str = "INSERT INTO waitlist_suppressed (hash) VALUES ($1)";
 
@@ -68,17 +68,17 @@ impl PostgresWaitlist {
     /// [`RestoreError`]. Then the list is as empty as before, unless the connection was lost during the commit.
     pub fn restore(
         &self,
-        key: ListKey,
+        list_key: ListKey,
         items: impl Iterator<Item = io::Result<BackupItem>>,
     ) -> Result<(), RestoreError> {
         self.runtime
-            .block_on(restore(&self.reader_connector, key, items))
+            .block_on(restore(&self.reader_connector, list_key, items))
     }
 }
 
 async fn restore(
     connector: &Connector,
-    key: ListKey,
+    list_key: ListKey,
     mut items: impl Iterator<Item = io::Result<BackupItem>>,
 ) -> Result<(), RestoreError> {
     let mut connection = connector.connect().await?;
@@ -90,7 +90,7 @@ async fn restore(
         deliveries: HashMap::new(),
         people: 0,
     };
-    transaction.begin(key).await?;
+    transaction.begin(list_key).await?;
     loop {
         let begun_at = Instant::now();
         let some: io::Result<Vec<_>> = items.by_ref().take(ITEMS_PER_PART).collect();
@@ -117,7 +117,7 @@ struct Transaction<'a> {
 }
 
 impl Transaction<'_> {
-    async fn begin(&mut self, key: ListKey) -> Result<(), RestoreError> {
+    async fn begin(&mut self, list_key: ListKey) -> Result<(), RestoreError> {
         self.run("BEGIN ISOLATION LEVEL READ COMMITTED", &[])
             .await?;
         self.run(sql::LOCK_SLOTS, &[]).await?;
@@ -125,7 +125,7 @@ impl Transaction<'_> {
         if !get::<bool>(&row, 0)? {
             return Err(RestoreError::NotEmpty);
         }
-        Ok(self.run(SET_KEY, &[&key.as_bytes()]).await?)
+        Ok(self.run(SET_LIST_KEY, &[&list_key.as_bytes()]).await?)
     }
 
     /// Returns the statement that adds an item, and its parameters.

@@ -135,12 +135,12 @@ pub(super) fn random_slot(except: Option<i64>) -> i64 {
     }
 }
 
-/// Creates the list, with the key `new_key`. Afterwards the connection has no statement timeout.
-pub(super) async fn create(client: &Client, new_key: ListKey) -> Result<(), Error> {
+/// Creates the list, with the key `new_list_key`. Afterwards the connection has no statement timeout.
+pub(super) async fn create(client: &Client, new_list_key: ListKey) -> Result<(), Error> {
     client.batch_execute(sql::NO_STATEMENT_TIMEOUT).await?;
     let started = Instant::now();
     loop {
-        match create_once(client, new_key).await {
+        match create_once(client, new_list_key).await {
             Err(error) if is_race(&error) && started.elapsed() < RACE_TIMEOUT => {
                 sleep(RACE_RETRY_INTERVAL).await;
             }
@@ -149,13 +149,13 @@ pub(super) async fn create(client: &Client, new_key: ListKey) -> Result<(), Erro
     }
 }
 
-async fn create_once(client: &Client, new_key: ListKey) -> Result<(), Error> {
+async fn create_once(client: &Client, new_list_key: ListKey) -> Result<(), Error> {
     for statement in CREATE_TABLES {
         client.batch_execute(statement).await?;
     }
     client.batch_execute(&create_missing_slots()).await?;
-    let key = new_key.as_bytes();
-    client.execute(sql::CREATE_KEY, &[&key]).await?;
+    let list_key = new_list_key.as_bytes();
+    client.execute(sql::CREATE_LIST_KEY, &[&list_key]).await?;
     client.execute(RECORD_FORMAT, &[&FORMAT_VERSION]).await?;
     Ok(())
 }

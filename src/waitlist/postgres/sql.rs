@@ -39,7 +39,7 @@
 //! | `BEGIN_DELIVERIES` | the number of the attempt, and the state | the id of the beginning |
 //! | `FINISH_DELIVERIES` | the number of the attempt, and the state | the same |
 //! | `create_missing_slots` | what exists stays; the others have the epoch of the list, which they wait for | the same |
-//! | `CREATE_KEY`, `RECORD_FORMAT` | what exists stays | the same |
+//! | `CREATE_LIST_KEY`, `RECORD_FORMAT` | what exists stays | the same |
 //! | `TOUCH_SLOT`, `probe` | they change nothing | the same |
 //!
 //! All others only read, lock rows for a change that follows in the same transaction, or set up a session.
@@ -337,11 +337,11 @@ pub(super) fn probe(slot: i64, entries: usize, width: usize, id: Uuid) -> String
 pub(super) const READ_DEPARTURES: &str = "SELECT id, source FROM waitlist_departures";
 
 /// Creates the key of the list, $1, unless there is one. Late or twice: it does nothing.
-pub(super) const CREATE_KEY: &str = "
+pub(super) const CREATE_LIST_KEY: &str = "
     INSERT INTO waitlist_key (id, key) VALUES (0, $1) ON CONFLICT (id) DO NOTHING";
 
 /// Returns the key of the list.
-pub(super) const READ_KEY: &str = "SELECT key FROM waitlist_key";
+pub(super) const READ_LIST_KEY: &str = "SELECT key FROM waitlist_key";
 
 /// Returns the hashes of all suppressed addresses.
 pub(super) const READ_SUPPRESSED: &str = "SELECT hash FROM waitlist_suppressed";

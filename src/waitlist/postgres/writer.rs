@@ -218,17 +218,17 @@ async fn read_slot(
     let row = connection.query_opt(sql::TOUCH_SLOT, &[&slot]).await?;
     // At once: while the key is read, an erasure may note a newer count.
     let epoch = state.note_slot(slot, &row.ok_or_else(Failure::no_slot)?)?;
-    Ok((epoch, read_key(connection).await?))
+    Ok((epoch, read_list_key(connection).await?))
 }
 
 /// Reads the key of the list.
-pub(super) async fn read_key(connection: &mut Connection) -> Result<ListKey, Failure> {
-    let row = connection.query_opt(sql::READ_KEY, &[]).await?;
-    parse_key(row.as_ref())
+pub(super) async fn read_list_key(connection: &mut Connection) -> Result<ListKey, Failure> {
+    let row = connection.query_opt(sql::READ_LIST_KEY, &[]).await?;
+    parse_list_key(row.as_ref())
 }
 
-/// Parses the row of [`sql::READ_KEY`].
-pub(super) fn parse_key(row: Option<&Row>) -> Result<ListKey, Failure> {
+/// Parses the row of [`sql::READ_LIST_KEY`].
+pub(super) fn parse_list_key(row: Option<&Row>) -> Result<ListKey, Failure> {
     let bytes = row.map(|row| get::<&[u8]>(row, 0)).transpose()?;
     bytes.and_then(ListKey::from_slice).ok_or_else(|| {
         let reason = "the table waitlist_key has no key; restore a backup into a new database";

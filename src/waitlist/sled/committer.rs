@@ -274,7 +274,7 @@ impl SledCommitter {
 impl SledCommitter {
     /// Suppresses an address, unless it is suppressed.
     pub(super) fn suppress(&mut self, address: &str) {
-        let hash = self.contents.suppressions.key().hash(address);
+        let hash = self.contents.suppressions.list_key().hash(address);
         if !self.contents.suppressions.contains_hash(hash) {
             self.append([RecordItem::Suppressed(hash)]);
         }
@@ -297,7 +297,7 @@ impl SledCommitter {
         if suppressions.is_empty() {
             return None;
         }
-        let hash = suppressions.key().hash(address);
+        let hash = suppressions.list_key().hash(address);
         suppressions.contains_hash(hash).then_some(hash)
     }
 

@@ -14,6 +14,7 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use super::{
     super::{store::Compaction, store_panic::locked, suppression::ListKey},
+    changes::Changes,
     committer::SledCommitter,
     database,
     deadline::catch_panic,
@@ -21,7 +22,6 @@ use super::{
     error::{OpenFailure, or_exit},
     file_guard::{FileGuard, HighWaterMark},
     files::{create_private_dir, free_bytes, remove_dir_if_exists, sync_tree},
-    known::Known,
     record::Record,
     scratch_copy::LOG_FILE,
 };
@@ -72,10 +72,13 @@ impl SledCommitter {
 
     fn replace_by_copy(&mut self, store: &Path) -> Result<(), OpenFailure> {
         let snapshot = locked(&self.published.snapshot).clone();
-        let (key, known) = (self.contents.suppressions.key(), &self.contents.known);
+        let (list_key, changes) = (
+            self.contents.suppressions.list_key(),
+            &self.contents.changes,
+        );
         let directory = create_copy_dir(store)?;
         let (database, records, tail) =
-            catch_panic(|| write_copy(&directory, key, &snapshot, known))?;
+            catch_panic(|| write_copy(&directory, list_key, &snapshot, changes))?;
         let high_water_mark = HighWaterMark::open(&directory)?;
         let log = File::open(directory.join(LOG_FILE))?;
         exchange_directories(store)?;
@@ -93,15 +96,15 @@ impl SledCommitter {
 /// Writes a copy, and syncs it. Returns its database, its records and the last one of them.
 fn write_copy(
     directory: &Path,
-    key: ListKey,
+    list_key: ListKey,
     snapshot: &Snapshot,
-    known: &Known,
+    changes: &Changes,
 ) -> Result<(::sled::Db, ::sled::Tree, Record), OpenFailure> {
     HighWaterMark::create(directory)?;
-    let (database, records) = database::create(directory, key)?;
+    let (database, records) = database::create(directory, list_key)?;
     let mut tail = Record::starting_at(0);
     snapshot.for_each_item(|number, item| {
-        let item = known.current(number, item);
+        let item = changes.current(number, item);
         tail.make_room(item.len(), &records)?;
         tail.push(&item);
         Ok::<_, OpenFailure>(())

@@ -11,9 +11,9 @@ use super::{
         entry::WaitlistEntry,
         suppression::{ListKey, Suppressions},
     },
+    changes::Changes,
     error::{OpenFailure, UnusableReason, describe},
     items::RecordItem,
-    known::Known,
     ledger_states::LedgerStates,
     record::{self, Record},
 };
@@ -23,9 +23,9 @@ use super::{
 pub(super) struct Contents {
     /// The people on the list.
     pub(super) people: PersonIndex,
-    pub(super) known: Known,
+    pub(super) changes: Changes,
     pub(super) suppressions: Suppressions,
-    has_key: bool,
+    has_list_key: bool,
     pub(super) ledger: LedgerStates,
     /// The last record, which grows until it is full.
     pub(super) tail: Record,
@@ -33,28 +33,29 @@ pub(super) struct Contents {
 
 impl Contents {
     /// Reads every item, and compares the result with the high-water mark, `minimum`. A list that an
-    /// earlier version has created may have no `key`: its first one is in the records, or it gets `new_key`.
+    /// earlier version has created may have no `list_key`: its first one is in the records, or it gets `new_list_key`.
     ///
     /// # Errors
     /// [`UnusableReason`] says what is damaged or missing.
     pub(super) fn read(
         records: &::sled::Tree,
-        key: Option<ListKey>,
-        new_key: ListKey,
+        list_key: Option<ListKey>,
+        new_list_key: ListKey,
         minimum: u64,
     ) -> Result<Self, OpenFailure> {
         let mut contents = Self {
-            has_key: key.is_some(),
+            has_list_key: list_key.is_some(),
             people: PersonIndex::default(),
-            known: Known::default(),
-            suppressions: Suppressions::new(key.unwrap_or(new_key)),
+            changes: Changes::default(),
+            suppressions: Suppressions::new(list_key.unwrap_or(new_list_key)),
             ledger: LedgerStates::default(),
             tail: Record::starting_at(0),
         };
         for found in records {
-            let (key, bytes) = found.map_err(|error| UnusableReason::Sled(describe(error)))?;
+            let (record_key, bytes) =
+                found.map_err(|error| UnusableReason::Sled(describe(error)))?;
             let next = contents.tail.end();
-            let parsed = record::parse(&key, &bytes);
+            let parsed = record::parse(&record_key, &bytes);
             let (first, items) = parsed.ok_or(UnusableReason::DamagedItems(next))?;
             if first != next {
                 return Err(UnusableReason::MissingItems(next..first).into());
@@ -104,9 +105,9 @@ impl Contents {
             RecordItem::Suppressed(hash) => self.suppressions.suppress(*hash),
             RecordItem::Lifted(hash) => self.suppressions.lift(*hash),
             RecordItem::Departure(departure) => self.suppressions.add_departure(departure.clone()),
-            RecordItem::ListKey(key) if !self.has_key => {
-                self.has_key = true;
-                self.suppressions.set_key(*key);
+            RecordItem::ListKey(list_key) if !self.has_list_key => {
+                self.has_list_key = true;
+                self.suppressions.set_list_key(*list_key);
             }
             other => {
                 if self.ledger.add(other).is_none() {
@@ -114,7 +115,7 @@ impl Contents {
                 }
             }
         }
-        self.known.add(item);
+        self.changes.add(item);
         self.tail.push(item);
         Ok(Some(()))
     }
@@ -137,15 +138,17 @@ impl Contents {
             true => None,
             false => records.get_lt(record::key(number + 1))?,
         };
-        let (key, bytes) = match &found {
-            Some((key, bytes)) => (&key[..], &bytes[..]),
+        let (record_key, bytes) = match &found {
+            Some((record_key, bytes)) => (&record_key[..], &bytes[..]),
             None => (&self.tail.key()[..], self.tail.bytes()),
         };
-        Ok(record::parse(key, bytes).and_then(|(first, mut items)| {
-            let at = number.checked_sub(first)? as usize;
-            let item = (at < items.len()).then(|| items.swap_remove(at))?;
-            self.known.entry(number, item)
-        }))
+        Ok(
+            record::parse(record_key, bytes).and_then(|(first, mut items)| {
+                let at = number.checked_sub(first)? as usize;
+                let item = (at < items.len()).then(|| items.swap_remove(at))?;
+                self.changes.entry(number, item)
+            }),
+        )
     }
 }
 

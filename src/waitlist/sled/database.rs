@@ -24,11 +24,11 @@ const RECORDS_TREE: &str = "entries";
 /// Creates the database of an empty list with this key, and its tree with the records.
 pub(super) fn create(
     directory: &Path,
-    key: ListKey,
+    list_key: ListKey,
 ) -> Result<(::sled::Db, ::sled::Tree), ::sled::Error> {
     let database = sled_config(directory).open()?;
     set_format(&database)?;
-    set_list_key(&database, key)?;
+    set_list_key(&database, list_key)?;
     let records = database.open_tree(RECORDS_TREE)?;
     database.flush()?;
     Ok((database, records))
@@ -47,8 +47,8 @@ pub(super) fn list_key(database: &::sled::Db) -> Result<Option<ListKey>, ::sled:
 }
 
 /// Sets the key of the list.
-pub(super) fn set_list_key(database: &::sled::Db, key: ListKey) -> Result<(), ::sled::Error> {
-    database.insert(LIST_KEY, key.as_bytes())?;
+pub(super) fn set_list_key(database: &::sled::Db, list_key: ListKey) -> Result<(), ::sled::Error> {
+    database.insert(LIST_KEY, list_key.as_bytes())?;
     Ok(())
 }
 

@@ -9,8 +9,8 @@ use super::{
         entry::{EntryStream, Selection, WaitlistEntry, flatten_blocks, unix_millis},
         error::StoreError,
     },
+    changes::Changes,
     items::RecordItem,
-    known::Known,
     record,
 };
 
@@ -27,15 +27,17 @@ const BLOCK_MAX_ENTRIES: usize = 1 << 17;
 /// # Errors
 /// [`StoreError::Unreadable`].
 pub(super) fn entries(snapshot: Snapshot, selection: Selection) -> Result<EntryStream, StoreError> {
-    let mut known = Known::default();
+    let mut changes = Changes::default();
     snapshot.for_each_item(|_, item| {
-        known.add(&item);
+        changes.add(&item);
         Ok::<_, StoreError>(())
     })?;
     // The times and numbers of the selected entries.
     let mut order = Vec::new();
     snapshot.for_each_item(|number, item| {
-        let selected = known.entry(number, item).filter(|it| selection.selects(it));
+        let selected = changes
+            .entry(number, item)
+            .filter(|it| selection.selects(it));
         order.extend(selected.map(|entry| (unix_millis(entry.joined_at), number)));
         Ok::<_, StoreError>(())
     })?;
@@ -49,16 +51,16 @@ pub(super) fn entries(snapshot: Snapshot, selection: Selection) -> Result<EntryS
     let blocks = std::iter::from_fn(move || {
         let block: Vec<u64> = numbers.by_ref().take(size).collect();
         size = BLOCK_MAX_ENTRIES.min(size * 2);
-        (!block.is_empty()).then(|| read(&snapshot.records, &block, &known))
+        (!block.is_empty()).then(|| read(&snapshot.records, &block, &changes))
     });
     Ok(EntryStream::new(count, flatten_blocks(blocks)))
 }
 
-/// Reads the entries with these numbers, in this order, with what became known about them.
+/// Reads the entries with these numbers, in this order, with the changes to them.
 fn read(
     tree: &::sled::Tree,
     numbers: &[u64],
-    known: &Known,
+    changes: &Changes,
 ) -> Result<Vec<WaitlistEntry>, StoreError> {
     let mut stored: Vec<_> = numbers.iter().copied().zip(0..).collect();
     stored.sort_unstable();
@@ -66,14 +68,14 @@ fn read(
     let mut stored = stored.into_iter().peekable();
     while let Some((number, _)) = stored.peek() {
         let found = tree.get_lt(record::key(number + 1));
-        let (key, bytes) = found.ok().flatten().ok_or(StoreError::Unreadable)?;
-        let (first, items) = record::parse(&key, &bytes).ok_or(StoreError::Unreadable)?;
+        let (record_key, bytes) = found.ok().flatten().ok_or(StoreError::Unreadable)?;
+        let (first, items) = record::parse(&record_key, &bytes).ok_or(StoreError::Unreadable)?;
         let end = first + items.len() as u64;
         if !(first..end).contains(number) {
             return Err(StoreError::Unreadable);
         }
         while let Some((number, at)) = stored.next_if(|(number, _)| *number < end) {
-            entries[at] = known.entry(number, items[(number - first) as usize].clone());
+            entries[at] = changes.entry(number, items[(number - first) as usize].clone());
         }
     }
     let entries: Option<Vec<_>> = entries.into_iter().collect();
@@ -106,8 +108,9 @@ impl Snapshot {
     ) -> Result<(), E> {
         let mut next = 0;
         for found in self.records.range(..record::key(self.end)) {
-            let (key, bytes) = found.map_err(|_| StoreError::Unreadable)?;
-            let (first, items) = record::parse(&key, &bytes).ok_or(StoreError::Unreadable)?;
+            let (record_key, bytes) = found.map_err(|_| StoreError::Unreadable)?;
+            let (first, items) =
+                record::parse(&record_key, &bytes).ok_or(StoreError::Unreadable)?;
             if first != next {
                 return Err(StoreError::Unreadable.into());
             }

@@ -2,7 +2,7 @@
 //!
 //! - `open`: opens or creates the list, by way of a copy (`scratch_copy`), with a `deadline` and under a `lock`.
 //! - `database`: sled's settings, and the format check.
-//! - `contents`: what the committer knows of the list, which it reads at the start. `known`: what became known about
+//! - `contents`: what the committer knows of the list, which it reads at the start. `changes`: what was changed about
 //!   entries.
 //! - `record`, `items`: the stored format.
 //! - `committer`: the thread that writes. `ledger`, `ledger_states`: its ledger.
@@ -13,6 +13,7 @@
 //! - `files`: helpers for files and directories.
 //! - `error`: why a list cannot be opened.
 
+mod changes;
 mod committer;
 mod compaction;
 mod contents;
@@ -23,7 +24,6 @@ mod error;
 mod file_guard;
 mod files;
 mod items;
-mod known;
 mod ledger;
 mod ledger_states;
 mod lock;
@@ -68,12 +68,12 @@ impl SledWaitlist {
     /// # Errors
     /// [`SledOpenError`] says what was found and what to do. A rejected list is not written to.
     pub fn open(data: &Path) -> Result<Self, SledOpenError> {
-        Self::open_with_key(data, ListKey::generate())
+        Self::open_with_list_key(data, ListKey::generate())
     }
 
-    /// Like [`open`](Self::open). A new list has the key `new_key`.
-    fn open_with_key(data: &Path, new_key: ListKey) -> Result<Self, SledOpenError> {
-        let (committer, lock) = open::open(data, new_key)?;
+    /// Like [`open`](Self::open). A new list has the key `new_list_key`.
+    fn open_with_list_key(data: &Path, new_list_key: ListKey) -> Result<Self, SledOpenError> {
+        let (committer, lock) = open::open(data, new_list_key)?;
         let published = Arc::clone(&committer.published);
         let (queue, requests) = Queue::new();
         let committer = thread::Builder::new()
@@ -172,8 +172,8 @@ impl OwnerList for SledWaitlist {
         })
     }
 
-    fn key(&self) -> StoreFuture<'_, ListKey> {
-        self.run(0, |committer| committer.contents.suppressions.key())
+    fn list_key(&self) -> StoreFuture<'_, ListKey> {
+        self.run(0, |committer| committer.contents.suppressions.list_key())
     }
 
     fn suppress(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {

@@ -49,14 +49,17 @@ impl SledWaitlist {
 }
 
 /// Opens the list in the data directory `data`, and creates both if they are missing (mode 0700). A new list has the key
-/// `new_key`. Also returns the file that reserves the list for this process.
-pub(super) fn open(data: &Path, new_key: ListKey) -> Result<(SledCommitter, File), SledOpenError> {
+/// `new_list_key`. Also returns the file that reserves the list for this process.
+pub(super) fn open(
+    data: &Path,
+    new_list_key: ListKey,
+) -> Result<(SledCommitter, File), SledOpenError> {
     let to_open_error = io_error(data);
     // sled panics with such a clock.
     if SystemTime::now() < UNIX_EPOCH {
         return Err(SledOpenError::Clock);
     }
-    let lock = lock_or_create(data, new_key)?;
+    let lock = lock_or_create(data, new_list_key)?;
     let store = data.join(STORE_DIR);
     let log_path = std::path::absolute(store.join(LOG_FILE)).map_err(to_open_error)?;
     if !log_path.is_file() {
@@ -69,7 +72,7 @@ pub(super) fn open(data: &Path, new_key: ListKey) -> Result<(SledCommitter, File
     lock_log(&log, &store)?;
     drop_from_page_cache(&log).map_err(to_open_error)?;
     let copy = ScratchCopy::new(&store, data.join(SCRATCH_COPY_DIR)).map_err(to_open_error)?;
-    let contents = check_copy(data, &store, &log, copy, new_key)?;
+    let contents = check_copy(data, &store, &log, copy, new_list_key)?;
 
     if !is_same_file(&log, &log_path).map_err(to_open_error)? {
         return Err(to_open_error(io::Error::other(
@@ -91,7 +94,7 @@ pub(super) fn open(data: &Path, new_key: ListKey) -> Result<(SledCommitter, File
 }
 
 /// Locks a data directory, and creates it and its store if they are missing. If that fails, nothing remains.
-fn lock_or_create(data: &Path, new_key: ListKey) -> Result<File, SledOpenError> {
+fn lock_or_create(data: &Path, new_list_key: ListKey) -> Result<File, SledOpenError> {
     let to_open_error = io_error(data);
     let is_new_directory = !data.exists();
     let mut directories = DirBuilder::new();
@@ -100,7 +103,7 @@ fn lock_or_create(data: &Path, new_key: ListKey) -> Result<File, SledOpenError> 
     let lock = lock_data_dir(data)?;
     restore::remove_leftovers(data).map_err(to_open_error)?;
     if !data.join(STORE_DIR).try_exists().map_err(to_open_error)?
-        && let Err(error) = create(data, new_key)
+        && let Err(error) = create(data, new_list_key)
     {
         remove_lock_file(data);
         if is_new_directory {
@@ -114,14 +117,14 @@ fn lock_or_create(data: &Path, new_key: ListKey) -> Result<File, SledOpenError> 
 
 /// Creates a store beside its final place, syncs it, and renames it. After a power cut it is either complete or
 /// missing. If this fails, for example because the disk is full, nothing remains.
-fn create(data: &Path, key: ListKey) -> Result<(), SledOpenError> {
+fn create(data: &Path, list_key: ListKey) -> Result<(), SledOpenError> {
     let new = data.join(NEW_STORE_DIR);
     let store = data.join(STORE_DIR);
     let work = {
         let store = store.clone();
         move || {
             remove_dir_if_exists(&new)?;
-            let created = create_at(&new, key).and_then(|()| Ok(fs::rename(&new, store)?));
+            let created = create_at(&new, list_key).and_then(|()| Ok(fs::rename(&new, store)?));
             created.inspect_err(|_| {
                 // If this fails too, the next start removes it.
                 let _ = remove_dir_if_exists(&new);
@@ -135,11 +138,11 @@ fn create(data: &Path, key: ListKey) -> Result<(), SledOpenError> {
 }
 
 /// Creates an empty store, and syncs it.
-fn create_at(directory: &Path, key: ListKey) -> Result<(), OpenFailure> {
+fn create_at(directory: &Path, list_key: ListKey) -> Result<(), OpenFailure> {
     // The data directory may have existed with open permissions, and sled's files follow the umask.
     create_private_dir(directory)?;
     HighWaterMark::create(directory)?;
-    database::create(directory, key)?;
+    database::create(directory, list_key)?;
     Ok(sync_tree(directory)?)
 }
 
@@ -149,7 +152,7 @@ fn check_copy(
     store: &Path,
     log: &File,
     copy: ScratchCopy,
-    new_key: ListKey,
+    new_list_key: ListKey,
 ) -> Result<Contents, SledOpenError> {
     let directory = copy.directory().to_owned();
     // The owner's file, not that of the copy.
@@ -168,8 +171,8 @@ fn check_copy(
                 mark_path.display()
             ));
         }
-        let key = database::list_key(&database)?;
-        Contents::read(&records, key, new_key, end.unwrap_or(0))
+        let list_key = database::list_key(&database)?;
+        Contents::read(&records, list_key, new_list_key, end.unwrap_or(0))
     };
     run_with_deadline(file_len(log), read).map_err(|failure| match failure {
         OpenFailure::Unusable(reason) => SledOpenError::Rejected {
@@ -188,7 +191,7 @@ fn open_in_place(
     let (database, records) = database::open(store)?;
     let tail = records
         .last()?
-        .map(|(key, bytes)| (key.to_vec(), bytes.to_vec()));
+        .map(|(record_key, bytes)| (record_key.to_vec(), bytes.to_vec()));
     let expected = (contents.tail.end() > 0)
         .then(|| (contents.tail.key().to_vec(), contents.tail.bytes().to_vec()));
     if tail != expected {
@@ -197,7 +200,7 @@ fn open_in_place(
     let high_water_mark = HighWaterMark::open(store)?;
     high_water_mark.write(contents.tail.end())?;
     database::set_format(&database)?;
-    database::set_list_key(&database, contents.suppressions.key())?;
+    database::set_list_key(&database, contents.suppressions.list_key())?;
     database.flush()?;
     sync_tree(store)?;
     File::open(store.parent().unwrap_or(store))?.sync_all()?;

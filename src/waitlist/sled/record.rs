@@ -1,6 +1,6 @@
 //! The stored format: records of consecutive items. The key of a record is the number of its first item.
 //!
-//! An item is an entry, something that became known about an earlier entry, a part of the suppressions, or an item of
+//! An item is an entry, a change to an earlier entry, a part of the suppressions, or an item of
 //! the ledger. Items are numbered in the order of arrival, from 0. A number is never used again, so the numbers reveal
 //! when items between two records are missing. No item ever changes. An erasure, a correction and a fact are appended
 //! like a sign-up, and so they are as fast, and as safe after a power cut. A compaction removes what they have made void,

@@ -44,7 +44,7 @@ impl SledWaitlist {
     /// [`RestoreError`]. Then the list is as empty as before.
     pub fn restore(
         data: &Path,
-        key: ListKey,
+        list_key: ListKey,
         items: impl Iterator<Item = io::Result<BackupItem>>,
     ) -> Result<(), RestoreError> {
         let list = Self::open(data)?;
@@ -56,7 +56,7 @@ impl SledWaitlist {
             return Err(RestoreError::NotEmpty);
         }
         let beside = data.join(RESTORE_DIR);
-        let restored = Self::open_with_key(&beside, key).map_err(RestoreError::from);
+        let restored = Self::open_with_list_key(&beside, list_key).map_err(RestoreError::from);
         let restored = restored.and_then(|new| new.add_items(items));
         let exchanged = restored.and_then(|()| {
             let exchange = || {

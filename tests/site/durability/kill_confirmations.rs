@@ -95,7 +95,7 @@ fn kills_and_stops_lose_no_confirmation() {
     let received: BTreeSet<_> = mail.recipients().into_iter().collect();
     let deliveries = list.deliveries(&MessageId::confirmation());
     let deliveries = runtime.block_on(deliveries).expect("deliveries");
-    let key = runtime.block_on(list.key()).expect("a key");
+    let key = runtime.block_on(list.list_key()).expect("a key");
     for person in &listed {
         let own = deliveries
             .iter()

@@ -68,7 +68,7 @@ fn token_names_a_person_only_to_the_list_that_made_it() {
 async fn site_and_paths() -> (TestSite, [String; 2], TempDir) {
     let directory = TempDir::new().expect("a directory");
     let list = SledWaitlist::open(directory.path()).expect("the list opens");
-    let key = list.key().await.expect("a key");
+    let key = list.list_key().await.expect("a key");
     let site = TestSite::with_store_and_options(list, &[]).await;
     let tokens = PersonTokens::new(&key, TokenPurpose::Unsubscribe);
     let path = |address| {

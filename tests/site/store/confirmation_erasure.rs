@@ -35,7 +35,7 @@ conformance_tests! {
 
 /// Notes the days on which the site has asked people, by their age.
 async fn note_days(list: &dyn Waitlist, ages: impl Iterator<Item = Duration>) {
-    let key = list.key().await.expect("a key");
+    let key = list.list_key().await.expect("a key");
     let (id, now) = (MessageId::confirmation_days(), SystemTime::now());
     let message = Message::new(id.clone(), now, "");
     list.add_message(message).await.expect("a message");

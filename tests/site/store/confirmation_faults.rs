@@ -90,7 +90,7 @@ async fn reply_that_quotes_the_lines_shows_no_part_of_the_link(fixture: impl Sto
     let list = open(&fixture);
     let reply = reply_to_a_message(&list, Action::QuoteLines("554 5.7.1 blocked:")).await;
     assert!(reply.contains("<hidden>"), "{reply}");
-    let key = list.key().await.expect("a key");
+    let key = list.list_key().await.expect("a key");
     let tokens = PersonTokens::new(&key, TokenPurpose::Confirm);
     let token = tokens.token(&email("ann@example.com")).expect("a token");
     for part in token.as_bytes().windows(8) {

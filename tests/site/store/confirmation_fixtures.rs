@@ -124,7 +124,7 @@ pub(super) async fn all_recipients(
 
 /// Returns the deliveries to a person.
 pub(super) async fn deliveries_to(list: &dyn Waitlist, typed: &str) -> Vec<Delivery> {
-    let key = list.key().await.expect("a key");
+    let key = list.list_key().await.expect("a key");
     let deliveries = list.deliveries(&MessageId::confirmation()).await;
     let mut deliveries = deliveries.expect("deliveries");
     deliveries.retain(|it| it.recipient == key.hash(email(typed).key()));
@@ -146,7 +146,7 @@ pub(super) async fn wait_for_state(list: &dyn Waitlist, typed: &str, state: Deli
 /// Waits until the ledger has a result for everybody who awaits a confirmation.
 pub(super) async fn wait_until_asked(list: &dyn Waitlist) {
     for _ in 0..1200 {
-        let key = list.key().await.expect("a key");
+        let key = list.list_key().await.expect("a key");
         let deliveries = list.deliveries(&MessageId::confirmation()).await;
         let deliveries = deliveries.expect("deliveries");
         let was_asked = |entry: &WaitlistEntry| {
@@ -197,7 +197,7 @@ pub(crate) async fn add_deliveries(
     list: &dyn Waitlist,
     people: &[(&str, DeliveryState, Option<SystemTime>)],
 ) {
-    let key = list.key().await.expect("a key");
+    let key = list.list_key().await.expect("a key");
     let id = MessageId::confirmation();
     let message = Message::new(id.clone(), SystemTime::now(), "code");
     list.add_message(message).await.expect("a message");

@@ -158,7 +158,7 @@ async fn rate_limit_waits_for_no_form(fixture: impl StoreFixture) {
 /// A link costs a look at one person, and as often as a code.
 async fn links_that_confirm_have_the_rate_limit_of_codes(fixture: impl StoreFixture) {
     let (list, server) = (open(&fixture), SmtpServer::start());
-    let key = list.key().await.expect("a key");
+    let key = list.list_key().await.expect("a key");
     let token = PersonTokens::new(&key, TokenPurpose::Confirm).token(&email("ann@example.com"));
     let path = format!("/confirm/{}", token.expect("a token"));
     let smtp = format!("--smtp={}", server.url());

@@ -83,7 +83,7 @@ async fn code_confirms_nobody_who_was_not_asked(fixture: impl StoreFixture) {
     // The start creates the key.
     site.join("bob@example.com").await;
     wait_for(&server, 1).await;
-    let key = list.key().await.expect("a key");
+    let key = list.list_key().await.expect("a key");
     let code = confirmation_code(&key, &email("ann@example.com"), joined_at);
     assert_eq!(confirm(&site, "ann@example.com", &code).await, 400);
     assert!(!is_confirmed(&*list, "ann@example.com"));

@@ -40,7 +40,7 @@ impl ModelState {
     }
 
     fn suppress(&mut self, email: &Email) {
-        let hash = self.suppressions.key().hash(email.key());
+        let hash = self.suppressions.list_key().hash(email.key());
         self.suppressions.suppress(hash);
     }
 
@@ -59,7 +59,7 @@ impl ModelState {
     }
 
     fn lift(&mut self, email: &Email) {
-        let hash = self.suppressions.key().hash(email.key());
+        let hash = self.suppressions.list_key().hash(email.key());
         self.suppressions.lift(hash);
     }
 }
@@ -255,8 +255,8 @@ impl OwnerList for ReferenceModel {
         self.change(|state| emails.iter().map(|email| state.is_listed(email)).collect())
     }
 
-    fn key(&self) -> StoreFuture<'_, ListKey> {
-        self.change(|state| state.suppressions.key())
+    fn list_key(&self) -> StoreFuture<'_, ListKey> {
+        self.change(|state| state.suppressions.list_key())
     }
 
     fn suppress(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {

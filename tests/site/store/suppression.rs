@@ -67,7 +67,7 @@ fn debug_output_shows_neither_keys_nor_hashes() {
 
 async fn new_list_has_no_suppressions(fixture: impl StoreFixture) {
     let list = fixture.open();
-    let none = Suppressions::new(list.key().await.expect("a key"));
+    let none = Suppressions::new(list.list_key().await.expect("a key"));
     assert_eq!(list.suppressions().await, Ok(none.clone()));
     join(&*list, "ann@example.com").await;
     assert!(erase(&*list, "ann@example.com").await);
@@ -219,18 +219,18 @@ async fn people_who_left_elsewhere_are_suppressed_unless_listed(fixture: impl St
 
 async fn key_never_changes(fixture: impl StoreFixture) {
     let list = Arc::<dyn Waitlist>::from(fixture.open());
-    let key = list.key().await.expect("a key");
+    let key = list.list_key().await.expect("a key");
     join(&*list, "ann@example.com").await;
     suppress(&*list, &["ann@example.com"]).await;
     super::compact(&*list).await;
-    assert_eq!(list.key().await, Ok(key));
+    assert_eq!(list.list_key().await, Ok(key));
     drop(list);
     let list = fixture.open();
-    assert_eq!(list.key().await, Ok(key));
+    assert_eq!(list.list_key().await, Ok(key));
     let suppressions = list.suppressions().await.expect("a response");
     let hash = key.hash(email("ann@example.com").key());
     assert!(suppressions.hashes().eq([hash]));
-    assert_eq!(suppressions.key(), key);
+    assert_eq!(suppressions.list_key(), key);
 }
 
 fn source(text: &str) -> Source {

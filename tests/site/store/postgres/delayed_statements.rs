@@ -247,7 +247,7 @@ async fn late_suppression_adds_no_hash_under_an_earlier_key() {
     proxy.set_holding(false);
     assert_eq!(suppressing.await.expect("no panic"), Ok(vec![true]));
     let suppressions = other.suppressions().await.expect("readable");
-    assert_eq!(suppressions.key(), key);
+    assert_eq!(suppressions.list_key(), key);
     assert!(suppressions.hashes().eq([key.hash(late.key())]));
 }
 
@@ -305,7 +305,7 @@ fn every_call_that_changes_something_is_in_the_history() {
     let others = [
         "size",
         "are_listed",
-        "key",
+        "list_key",
         "suppressions",
         "is_suppressed",
         "compact",

@@ -1,4 +1,4 @@
-//! What became known about entries after their sign-ups. It is later in the log than the entries.
+//! What was changed about entries after their sign-ups. It is later in the log than the entries.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,9 +10,9 @@ use super::{
     items::RecordItem,
 };
 
-/// What is known about entries, by their numbers.
+/// The changes to entries, by their numbers.
 #[derive(Debug, Default)]
-pub(super) struct Known {
+pub(super) struct Changes {
     facts: HashMap<u64, Facts>,
     erased: HashSet<u64>,
     /// The last address of each entry that was corrected.
@@ -27,7 +27,7 @@ struct Facts {
     confirmed_at: u64,
 }
 
-impl Known {
+impl Changes {
     /// Takes an item into account.
     pub(super) fn add(&mut self, item: &RecordItem) {
         match item {
