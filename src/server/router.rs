@@ -31,14 +31,17 @@ pub fn router(state: AppState) -> Router {
     }
     let confirm_link = person_links::route(TokenPurpose::Confirm);
     let unsubscribe_link = person_links::route(TokenPurpose::Unsubscribe);
+    // The busiest routes have only the part that they need: axum clones the state of a route for each request.
+    let landing = get(pages::landing).with_state(Arc::clone(&state.pages));
+    let count = get(api::get_count).with_state(Arc::clone(&state.people));
     router
-        .route("/", get(pages::landing).post(form::sign_up))
+        .route("/", landing.post(form::sign_up))
         .route("/confirm/{token}", confirm_link)
         .route("/unsubscribe/{token}", unsubscribe_link)
         .route(health::HEALTHZ_PATH, get(health::healthz))
         .route(health::READYZ_PATH, get(health::readyz))
         .route(Join::PATH, api::post::<Join>(StatusCode::CREATED))
-        .route(Count::PATH, get(api::get_count))
+        .route(Count::PATH, count)
         .route("/api", any(RequestError::NotFound))
         .route("/api/", any(RequestError::NotFound))
         .route("/api/{*path}", any(RequestError::NotFound))
@@ -47,7 +50,6 @@ pub fn router(state: AppState) -> Router {
         .fallback(pages::file_or_not_found)
         .layer(DefaultBodyLimit::max(BODY_MAX_BYTES))
         .layer(from_fn_with_state(
-            // Not all of the state: its parts would be cloned for each request.
             Arc::clone(&state.response_headers),
             middleware::handle,
         ))

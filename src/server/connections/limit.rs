@@ -216,11 +216,14 @@ impl Place {
     /// Notes that the response to a request begins. Returns whether it is the last one of its connection.
     pub(super) fn begin_response(&self) -> bool {
         let mut places = self.limit.lock();
-        let placed = self.client.map_or(0, |client| places.placed(client));
         let mut activity = self.activity.lock();
         activity.has_request = false;
         activity.is_form = false;
-        if places.busy_to_close > 0 && placed > self.limit.share && activity.closing.is_none() {
+        let is_beyond_share = |client| places.placed(client) > self.limit.share;
+        if places.busy_to_close > 0
+            && activity.closing.is_none()
+            && self.client.is_some_and(is_beyond_share)
+        {
             places.busy_to_close -= 1;
             activity.evict();
         }
