@@ -139,7 +139,7 @@ pub async fn serve(
     // If it is aborted, the message under way is unknown, and is sent again after the next start.
     let messages = AbortOnDropHandle::new(tokio::spawn(async move {
         if let Some(confirmation) = &people.confirmation {
-            confirmation.run(&stopping).await;
+            confirmation::run(confirmation, &stopping).await;
         }
     }));
     let grace_is_over = async {

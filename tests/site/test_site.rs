@@ -68,27 +68,27 @@ impl TestSite {
         sweep_interval: Duration,
     ) -> Self {
         let directory = TempDir::new().expect("a temporary directory");
-        Self::serve_with(directory, list, options, |sender| {
-            sender.with_sweep_interval(sweep_interval)
-        })
-        .await
+        Self::serve_with(directory, list, options, Some(sweep_interval)).await
     }
 
     async fn serve(directory: TempDir, list: Arc<dyn Waitlist>, options: &[&str]) -> Self {
-        Self::serve_with(directory, list, options, |sender| sender).await
+        Self::serve_with(directory, list, options, None).await
     }
 
     async fn serve_with(
         directory: TempDir,
         list: Arc<dyn Waitlist>,
         options: &[&str],
-        adapt: impl FnOnce(ConfirmationSender) -> ConfirmationSender,
+        sweep_interval: Option<Duration>,
     ) -> Self {
         let config = parse_config(options).expect("valid options");
         let shutdown_grace = Duration::from_secs(config.shutdown_grace);
         let settings = config.confirm_settings().expect("complete settings");
         let sender = settings.map(ConfirmationSender::new);
-        let sender = sender.transpose().expect("settings that work").map(adapt);
+        let mut sender = sender.transpose().expect("settings that work");
+        if let (Some(sender), Some(interval)) = (&mut sender, sweep_interval) {
+            sender.sweep_interval = interval;
+        }
         // It may read the list.
         let state = spawn_blocking(move || AppState::new(&config, list, sender));
         let state = state.await.expect("no panic");

@@ -14,9 +14,9 @@ const SECRET_PART_BYTES: usize = 6;
 /// Replies that are about the conversation: syntax and order of commands (RFC 5321, section 4.2.2), a server that takes no
 /// mail (RFC 7504), and a login that is missing, too weak or failing (RFC 4954, section 6). With 454, Amazon SES also says
 /// that its quota is used up.
-const CONVERSATION_CODES: [u16; 10] = [454, 500, 501, 502, 503, 504, 521, 530, 534, 538];
+const CONVERSATION_CODES: [u16; 8] = [454, 500, 502, 503, 521, 530, 534, 538];
 
-/// Those of them with which servers reject the form of a recipient's address.
+/// The same, but with these servers also reject the form of a recipient's address.
 const ADDRESS_FORM_CODES: [u16; 2] = [501, 504];
 
 /// A part of a message, in the order in which the server gets them.
@@ -99,13 +99,11 @@ impl ServerReply {
     /// In the reply to a recipient, 501, 504 and 5.5.x mean that the server rejects the form of this address, and 5.6.x that it
     /// cannot write it.
     pub fn is_objection(&self, part: MessagePart) -> bool {
-        let mut classes = vec!["4.7.", "5.7.", "5.3."];
-        let mut codes = CONVERSATION_CODES.to_vec();
-        match part {
-            MessagePart::Recipient => codes.retain(|code| !ADDRESS_FORM_CODES.contains(code)),
-            MessagePart::Sender | MessagePart::Content => classes.extend(["5.5.", "5.6."]),
-        }
-        codes.contains(&self.code) || classes.iter().any(|it| self.text().starts_with(it))
+        let is_in = |classes: &[&str]| classes.iter().any(|it| self.text().starts_with(it));
+        let is_about_form = ADDRESS_FORM_CODES.contains(&self.code) || is_in(&["5.5.", "5.6."]);
+        is_in(&["4.7.", "5.7.", "5.3."])
+            || (is_about_form && part != MessagePart::Recipient)
+            || CONVERSATION_CODES.contains(&self.code)
     }
 
     /// Returns whether the server refuses the address: it is malformed, or its mailbox or its domain does not exist (501 and

@@ -43,7 +43,6 @@ use std::{
 };
 
 use tokio::sync::Notify;
-use tokio_util::sync::CancellationToken;
 
 use super::{ClientKey, RequestError, list_key::ListKeyCache};
 use crate::{
@@ -54,6 +53,7 @@ use crate::{
 pub use asked::{ATTEMPTS_MAX, AskedPeople, count_recent};
 use history::age;
 use queue::Queue;
+pub(super) use task::run;
 use tries::Tries;
 
 /// Minimum time between two promises to ask a person who joins again. So at least this time is between two messages.
@@ -67,7 +67,8 @@ pub struct ConfirmationSender {
     settings: ConfirmSettings,
     client: SmtpClient,
     signer: Option<DkimSigner>,
-    sweep_interval: Duration,
+    /// Time between two sweeps: an hour.
+    pub sweep_interval: Duration,
 }
 
 impl ConfirmationSender {
@@ -84,15 +85,6 @@ impl ConfirmationSender {
             client,
             sweep_interval: SWEEP_INTERVAL,
         })
-    }
-
-    /// Replaces the time between two sweeps, which is an hour.
-    #[must_use]
-    pub fn with_sweep_interval(self, sweep_interval: Duration) -> Self {
-        Self {
-            sweep_interval,
-            ..self
-        }
     }
 }
 
@@ -121,7 +113,7 @@ pub(super) enum Promise {
 }
 
 impl Confirmation {
-    /// Creates it for a list. [`run`](Self::run) does the work.
+    /// Creates it for a list. [`run`] does the work.
     pub(super) fn new(
         sender: ConfirmationSender,
         list: Arc<dyn Waitlist>,
@@ -135,11 +127,6 @@ impl Confirmation {
             asked: Notify::new(),
             tries: Tries::default(),
         }
-    }
-
-    /// Asks people until the server stops. Then it finishes the message that is under way, unless the mail server is slow.
-    pub(super) async fn run(&self, stopping: &CancellationToken) {
-        task::run(self, stopping).await;
     }
 
     /// Asks a person as promised, after the list has recorded that. Does not wait.

@@ -7,7 +7,7 @@ use crate::{
     waitlist::{DeliveryStart, Email},
 };
 
-/// Maximum number of people in the queue, which then takes about 7 MB. The next sweep finds the others.
+/// Maximum number of people in the queue, which then takes about 7 MB. The next sweep, within the hour, finds the others.
 pub(super) const PEOPLE_MAX: usize = 1 << 14;
 
 /// Maximum number of sign-ups of one client among them. So three clients do not fill the queue.
@@ -34,8 +34,6 @@ pub(super) struct Queue {
     people: HashMap<String, QueuedAsk>,
     /// How many were ever added.
     added: i64,
-    /// Whether somebody was left out, because the queue was full.
-    is_incomplete: bool,
 }
 
 struct QueuedAsk {
@@ -80,12 +78,10 @@ impl Queue {
 
     /// Adds a person who is asked after those who have signed up since, and not before `at`.
     pub(super) fn add_later(&mut self, ask: Ask, at: Instant) {
-        if self.people.len() >= PEOPLE_MAX / 2 {
-            self.is_incomplete = true;
-            return;
+        if self.people.len() < PEOPLE_MAX / 2 {
+            self.added += 1;
+            self.insert(ask, at, -self.added);
         }
-        self.added += 1;
-        self.insert(ask, at, -self.added);
     }
 
     fn insert(&mut self, ask: Ask, at: Instant, order: i64) {
@@ -98,7 +94,6 @@ impl Queue {
         let mut orders: Vec<_> = self.people.values().map(|it| it.order).collect();
         let (_, middle, _) = orders.select_nth_unstable(PEOPLE_MAX / 2);
         self.people.retain(|_, it| it.order >= *middle);
-        self.is_incomplete = true;
     }
 
     /// Takes the person who is next: the newest sign-up of the client for which `rank` is lowest. Clients for which it is
@@ -125,15 +120,5 @@ impl Queue {
     /// Returns the number of people.
     pub(super) fn len(&self) -> usize {
         self.people.len()
-    }
-
-    /// Returns whether the store has people who found no room, and there is room now.
-    pub(super) fn needs_sweep(&self) -> bool {
-        self.is_incomplete && self.people.len() < PEOPLE_MAX / 4
-    }
-
-    /// Notes that a sweep begins, which finds everybody.
-    pub(super) fn begin_sweep(&mut self) {
-        self.is_incomplete = false;
     }
 }

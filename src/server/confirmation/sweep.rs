@@ -53,7 +53,7 @@ pub(super) fn find(
         }
         if let Some(due) = asked.due(hash, &entry, now) {
             found.due.push_front((entry.email, due));
-            // More than the queue takes from a sweep, so it notices that somebody is missing.
+            // More than the queue takes from a sweep.
             found.due.truncate(PEOPLE_MAX);
         } else if found.expired.len() < EXPIRED_MAX
             && asked.is_time_up(hash, &entry, days, noted, now)

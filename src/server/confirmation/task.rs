@@ -48,7 +48,7 @@ const LONGEST_PAUSE_FOR_ALL: Duration = Duration::from_secs(45);
 const CHANGED_LEDGER_PAUSE: Duration = Duration::from_millis(100);
 
 /// Asks people until the server stops. Then it finishes the message that is under way, unless the mail server is slow.
-pub(super) async fn run(confirmation: &Confirmation, stopping: &CancellationToken) {
+pub(in crate::server) async fn run(confirmation: &Confirmation, stopping: &CancellationToken) {
     let give_up = CancellationToken::new();
     let follow_stop = async {
         stopping.cancelled().await;
@@ -109,7 +109,7 @@ pub(super) struct Task<'a> {
 impl Task<'_> {
     async fn work(&mut self, stopping: &CancellationToken) {
         while !stopping.is_cancelled() {
-            if self.next_sweep <= Instant::now() || self.confirmation.queue().needs_sweep() {
+            if self.next_sweep <= Instant::now() {
                 tokio::select! {
                     biased;
                     () = stopping.cancelled() => break,
@@ -331,7 +331,6 @@ impl Task<'_> {
     }
 
     async fn try_sweep(&mut self) -> Result<(), StoreError> {
-        self.confirmation.queue().begin_sweep();
         let list = &self.confirmation.list;
         let key = self.confirmation.key.get().await?;
         let asked = self.read_ledger().await?;
