@@ -118,7 +118,7 @@ impl StoreLocation {
                     outage: None,
                 },
                 Self::Database(url) => {
-                    let list = PostgresWaitlist::open_or_create(url, runtime)?;
+                    let list = PostgresWaitlist::open(url, runtime, true)?;
                     if let Some(warning) = list.warning() {
                         tracing::warn!("{warning}");
                     }
@@ -169,7 +169,7 @@ impl StoreLocation {
             }
             Self::Database(url) => {
                 let runtime = static_runtime(runtime::Builder::new_multi_thread())?;
-                let list = PostgresWaitlist::open_or_create(url, runtime.handle())?;
+                let list = PostgresWaitlist::open(url, runtime.handle(), true)?;
                 list.restore(key, items)
             }
         };
@@ -259,11 +259,7 @@ fn open_database(
     create: bool,
     runtime: &'static Runtime,
 ) -> Result<Option<WaitlistHandle>, OpenListError> {
-    let opened = match create {
-        true => PostgresWaitlist::open_or_create(url, runtime.handle()),
-        false => PostgresWaitlist::open(url, runtime.handle()),
-    };
-    match opened {
+    match PostgresWaitlist::open(url, runtime.handle(), create) {
         Err(error) if error.is_no_list() => Ok(None),
         opened => Ok(Some(WaitlistHandle::new(location, opened?, runtime))),
     }

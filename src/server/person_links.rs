@@ -45,13 +45,17 @@ pub(super) fn route(purpose: TokenPurpose) -> MethodRouter<AppState> {
         let token = token.map(|Path(token)| token).unwrap_or_default();
         // The body of a POST does not matter, and is not read.
         let (parts, _) = request.into_parts();
-        let outcome = within_deadline(async {
+        let headers = parts.headers.clone();
+        let outcome = within_deadline(async move {
             if parts.method != Method::POST {
                 return find_page(&people, purpose, &token).await;
             }
             act(&people, &admission, purpose, &token, &parts).await
         });
-        respond(&pages, purpose, outcome.await, &parts.headers)
+        // The person may close the page at once. That ends this handler, and not the task.
+        let outcome = tokio::spawn(outcome).await;
+        let outcome = outcome.unwrap_or(Err(RequestError::Panicked));
+        respond(&pages, purpose, outcome, &headers)
     };
     get(handle).post(handle)
 }

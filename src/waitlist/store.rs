@@ -78,12 +78,6 @@ pub(super) fn check_call(items: usize) -> Result<(), StoreError> {
 ///
 /// A call has at most [`CALL_MAX`] entries or addresses. Otherwise it fails with [`StoreError::CallTooLarge`].
 pub trait OwnerList: Ledger {
-    /// Returns the number of entries.
-    ///
-    /// # Errors
-    /// Like [`entries`](Self::entries).
-    fn size(&self) -> StoreFuture<'_, u64>;
-
     /// Adds many entries, as [`Waitlist::join`] does, and returns an outcome for each, in the same order. It is
     /// for imports: it does not add suppressed addresses, waits while the store is busy, and leaves room for visitors
     /// who sign up at the same time.

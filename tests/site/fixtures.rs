@@ -104,10 +104,6 @@ impl<J: Send + Sync + 'static, R: Send + Sync + 'static> Ledger for StubStore<J,
 }
 
 impl<J: Send + Sync + 'static, R: Send + Sync + 'static> OwnerList for StubStore<J, R> {
-    fn size(&self) -> StoreFuture<'_, u64> {
-        immediate(Err(StoreError::Stopped))
-    }
-
     fn list_key(&self) -> StoreFuture<'_, ListKey> {
         self.read(ListKey::from_slice(&SLOW_STORE_KEY).expect("32 bytes"))
     }

@@ -53,7 +53,7 @@ pub(super) fn run(args: &BackupArgs) -> anyhow::Result<()> {
         bail!("--json prints what the backup in a file has; name the file with -o FILE");
     }
     let list = args.store.announce_location()?.open()?;
-    let bar = entry_progress(list.call(|list| list.size())?, "writing");
+    let bar = entry_progress(0, "writing");
     let written = args
         .output
         .write(move |out| write_backup(out, &list, &bar))?;
@@ -99,8 +99,10 @@ pub(super) fn write_backup(
             write(&BackupItem::Delivery(id.clone(), delivery))?;
         }
     }
-    let entries = list.entries(Selection::default());
-    for entry in entries.map_err(io::Error::other)?.entries {
+    let people = list.entries(Selection::default());
+    let people = people.map_err(io::Error::other)?;
+    bar.set_length(people.count);
+    for entry in people.entries {
         write(&BackupItem::Person(entry.map_err(io::Error::other)?))?;
         bar.inc(1);
     }

@@ -107,10 +107,6 @@ fn not_responding(error: io::Error) -> StoreError {
 }
 
 impl OwnerList for ControlClient {
-    fn size(&self) -> StoreFuture<'_, u64> {
-        self.call(Call::Size)
-    }
-
     fn join_all(&self, entries: Vec<WaitlistEntry>) -> StoreFuture<'_, Vec<JoinOutcome>> {
         self.call(Call::JoinAll(entries))
     }

@@ -8,7 +8,7 @@ use crate::waitlist::{
 };
 
 /// Version of the protocol. A server and a command differ when the program was replaced while the server runs.
-pub(super) const PROTOCOL_VERSION: u32 = 9;
+pub(super) const PROTOCOL_VERSION: u32 = 10;
 
 /// A request.
 #[derive(Deserialize, Serialize)]
@@ -24,7 +24,6 @@ pub(super) struct Request {
 /// [`CALL_MAX`](crate::waitlist::CALL_MAX) entries in each line, and a line without entries.
 #[derive(Deserialize, Serialize)]
 pub(super) enum Call {
-    Size,
     JoinAll(Vec<WaitlistEntry>),
     Erase(Vec<Email>, Erasure),
     AreListed(Vec<Email>),

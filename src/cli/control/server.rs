@@ -89,7 +89,6 @@ async fn handle(
 ) -> io::Result<()> {
     let reply = match read_call(&mut stream).await? {
         Err(error) => to_line(&Reply::<()>::Err(error)),
-        Ok(Call::Size) => to_line(&list.size().await),
         Ok(Call::JoinAll(entries)) => to_line(&list.join_all(entries).await),
         Ok(Call::Erase(emails, erasure)) => to_line(&list.erase(&emails, erasure).await),
         Ok(Call::AreListed(emails)) => to_line(&list.are_listed(&emails).await),

@@ -190,8 +190,6 @@ impl Connection {
         http.http1()
             .timer(TokioTimer::new())
             .header_read_timeout(timeouts.header_read)
-            // A client may shut down its writing half after a request and still read the response.
-            .half_close(true)
             .max_buf_size(HEAD_MAX_BYTES as usize);
         http.http2()
             .max_concurrent_streams(HTTP2_MAX_STREAMS)

@@ -109,7 +109,6 @@ impl PostgresCommitter {
                     tokio::spawn(store_task(async { batch.send_replies() }));
                     return;
                 }
-                Err(failure) if failure.kind == FailureKind::Conflict => {}
                 Err(failure) => {
                     let first = self
                         .failures

@@ -82,24 +82,12 @@ pub struct PostgresWaitlist {
 }
 
 impl PostgresWaitlist {
-    /// Opens the list in a database. The tasks of the list run on `runtime`. This blocks, so do not call it from a
-    /// task.
+    /// Opens the list in a database, and creates a missing one if `create_missing`. The tasks of the list run on `runtime`.
+    /// This blocks, so do not call it from a task.
     ///
     /// # Errors
     /// [`PostgresOpenError`] says what was found and what to do.
-    pub fn open(url: &DatabaseUrl, runtime: &Handle) -> Result<Self, PostgresOpenError> {
-        Self::open_list(url, runtime, false)
-    }
-
-    /// Opens the list in a database, and creates a missing one. This blocks, like [`open`](Self::open).
-    ///
-    /// # Errors
-    /// [`PostgresOpenError`] says what was found and what to do.
-    pub fn open_or_create(url: &DatabaseUrl, runtime: &Handle) -> Result<Self, PostgresOpenError> {
-        Self::open_list(url, runtime, true)
-    }
-
-    fn open_list(
+    pub fn open(
         url: &DatabaseUrl,
         runtime: &Handle,
         create_missing: bool,
@@ -193,10 +181,6 @@ impl PostgresWaitlist {
 }
 
 impl OwnerList for PostgresWaitlist {
-    fn size(&self) -> StoreFuture<'_, u64> {
-        Box::pin(ready(Ok(self.count())))
-    }
-
     fn join_all(&self, entries: Vec<WaitlistEntry>) -> StoreFuture<'_, Vec<JoinOutcome>> {
         self.call(entries.len(), || {
             let joins = entries.into_iter().map(|entry| Request::join(entry, true));
@@ -205,9 +189,8 @@ impl OwnerList for PostgresWaitlist {
     }
 
     fn erase(&self, emails: &[Email], erasure: Erasure) -> StoreFuture<'_, Vec<bool>> {
-        let emails = emails.to_vec();
-        self.call(emails.len(), || async move {
-            owner::erase(&self.writes, &emails, erasure).await
+        self.call(emails.len(), || {
+            owner::erase(&self.writes, emails.to_vec(), erasure)
         })
     }
 
@@ -228,17 +211,13 @@ impl OwnerList for PostgresWaitlist {
     }
 
     fn suppress(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
-        let emails = emails.to_vec();
-        self.call(emails.len(), || async move {
-            owner::suppress(&self.writes, &emails).await
+        self.call(emails.len(), || {
+            owner::suppress(&self.writes, emails.to_vec())
         })
     }
 
     fn lift(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
-        let emails = emails.to_vec();
-        self.call(emails.len(), || async move {
-            owner::lift(&self.writes, &emails).await
-        })
+        self.call(emails.len(), || owner::lift(&self.writes, emails.to_vec()))
     }
 
     fn suppressions(&self) -> StoreFuture<'_, Suppressions> {
@@ -246,15 +225,11 @@ impl OwnerList for PostgresWaitlist {
     }
 
     fn is_suppressed(&self, email: &Email) -> StoreFuture<'_, bool> {
-        let email = email.clone();
-        Box::pin(async move { owner::is_suppressed(&self.writes, &email).await })
+        Box::pin(owner::is_suppressed(&self.writes, email.clone()))
     }
 
     fn correct(&self, old: &Email, new: &Email) -> StoreFuture<'_, CorrectOutcome> {
-        let (old, new) = (old.clone(), new.clone());
-        self.call(1, || async move {
-            owner::correct(&self.writes, &old, &new).await
-        })
+        self.call(1, || owner::correct(&self.writes, old.clone(), new.clone()))
     }
 
     fn compact(&self) -> StoreFuture<'_, Compaction> {
@@ -290,9 +265,7 @@ impl Waitlist for PostgresWaitlist {
     }
 
     fn add_facts(&self, facts: Vec<(Email, Fact)>) -> StoreFuture<'_, Vec<bool>> {
-        self.call(facts.len(), || async move {
-            owner::add_facts(&self.writes, &facts).await
-        })
+        self.call(facts.len(), || owner::add_facts(&self.writes, facts))
     }
 
     fn ready(&self) -> StoreFuture<'_, ()> {

@@ -45,7 +45,8 @@ pub(super) async fn open(
         return Err(OpenProblem::Encoding(encoding));
     }
     let (list_schema, format) = timeout(BEGIN_TIMEOUT, find(client)).await??;
-    client.batch_execute(&sql::use_schema(&list_schema)).await?;
+    let use_schema = sql::use_schema(&list_schema);
+    timeout(BEGIN_TIMEOUT, client.batch_execute(&use_schema)).await??;
     let _ = schema.set(list_schema);
     match format {
         Some(schema::FORMAT_VERSION) => {}
@@ -139,7 +140,7 @@ async fn keeps_session(first: &Client, second: &mut Client) -> Result<bool, Erro
     // Without a response, the transaction occupies the only session.
     let during = timeout(RESPONSE_TIMEOUT, session()).await;
     transaction.rollback().await?;
-    let is_kept = during.is_ok_and(|found| found.is_ok_and(|it| it == before));
+    let is_kept = during.ok().transpose()? == Some(before);
     Ok(is_kept && session().await? == before && session().await? == before)
 }
 

@@ -25,7 +25,7 @@ const ERASE_ROUNDS_MAX: usize = 3;
 /// Erases addresses. Returns, for each, whether it was listed.
 pub(super) async fn erase(
     pool: &Pool,
-    emails: &[Email],
+    emails: Vec<Email>,
     erasure: Erasure,
 ) -> Result<Vec<bool>, StoreError> {
     let keys: Vec<_> = emails.iter().map(Email::key).collect();
@@ -97,8 +97,8 @@ async fn erase_listed(
 /// Gives the entry of an address another address.
 pub(super) async fn correct(
     pool: &Pool,
-    old: &Email,
-    new: &Email,
+    old: Email,
+    new: Email,
 ) -> Result<CorrectOutcome, StoreError> {
     let (old_key, new_key) = (old.key().into_bytes(), new.key().into_bytes());
     // The sign-up that the first attempt named, and its epoch. It takes effect in that epoch, and raises it, or not at all.
@@ -145,7 +145,7 @@ pub(super) async fn correct(
 /// Records facts. Returns, for each, whether its address is listed.
 pub(super) async fn add_facts(
     pool: &Pool,
-    facts: &[(Email, Fact)],
+    facts: Vec<(Email, Fact)>,
 ) -> Result<Vec<bool>, StoreError> {
     let keys: Vec<_> = facts.iter().map(|(email, _)| email.key()).collect();
     let keys: Vec<_> = keys.iter().map(String::as_bytes).collect();
@@ -163,7 +163,7 @@ pub(super) async fn add_facts(
         listed.retain(|_, found| first.contains(&found.id));
         // The people as they are, and as they are with the facts. The order prevents deadlocks between instances.
         let (mut people, mut lifted) = (BTreeMap::new(), HashMap::new());
-        for (key, (_, fact)) in keys.iter().zip(facts) {
+        for (key, (_, fact)) in keys.iter().zip(&facts) {
             let Some(found) = listed.get(*key) else {
                 continue;
             };
@@ -201,7 +201,7 @@ pub(super) async fn add_facts(
 }
 
 /// Suppresses those addresses that are not listed, or await a confirmation. Returns, for each, whether it is suppressed.
-pub(super) async fn suppress(pool: &Pool, emails: &[Email]) -> Result<Vec<bool>, StoreError> {
+pub(super) async fn suppress(pool: &Pool, emails: Vec<Email>) -> Result<Vec<bool>, StoreError> {
     let keys: Vec<_> = emails.iter().map(|it| it.key().into_bytes()).collect();
     change!(pool, |writer| {
         let hashes: Vec<_> = keys.iter().map(|key| writer.hash(key)).collect();
@@ -212,7 +212,7 @@ pub(super) async fn suppress(pool: &Pool, emails: &[Email]) -> Result<Vec<bool>,
 }
 
 /// Lifts the suppressions of addresses. Returns, for each, whether it is listed.
-pub(super) async fn lift(pool: &Pool, emails: &[Email]) -> Result<Vec<bool>, StoreError> {
+pub(super) async fn lift(pool: &Pool, emails: Vec<Email>) -> Result<Vec<bool>, StoreError> {
     let keys: Vec<_> = emails.iter().map(Email::key).collect();
     let keys: Vec<_> = keys.iter().map(String::as_bytes).collect();
     change!(pool, |writer| {
@@ -225,7 +225,7 @@ pub(super) async fn lift(pool: &Pool, emails: &[Email]) -> Result<Vec<bool>, Sto
 
 /// Returns whether an address is suppressed. Like a change, this waits until all earlier commits are durable: a person is
 /// told so.
-pub(super) async fn is_suppressed(pool: &Pool, email: &Email) -> Result<bool, StoreError> {
+pub(super) async fn is_suppressed(pool: &Pool, email: Email) -> Result<bool, StoreError> {
     let key = email.key();
     change!(pool, |writer| {
         let hash = writer.hash(key.as_bytes());

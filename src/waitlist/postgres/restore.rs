@@ -18,21 +18,22 @@ use super::{
     connector::Connector,
     error::Failure,
     rows::{get, truncate_to_millis},
-    sql,
+    schema, sql,
     timeouts::{BACKUP_TIMEOUT, IDLE_RESTORE_TIMEOUT, WHOLE_LIST_TIMEOUT},
 };
 
 /// Number of items that are sent before the database must have inserted them.
 const ITEMS_PER_PART: usize = 4096;
 
-/// Returns whether nobody is on the list, has left it, or was sent a message.
 const IS_EMPTY: &str = "
     SELECT NOT EXISTS (SELECT FROM waitlist_entries)
         AND NOT EXISTS (SELECT FROM waitlist_suppressed)
         AND NOT EXISTS (SELECT FROM waitlist_departures)
         AND NOT EXISTS (SELECT FROM waitlist_messages)";
 
-const SET_LIST_KEY: &str = "UPDATE waitlist_key SET key = $1";
+/// The row may be missing, if somebody has emptied the tables.
+const SET_LIST_KEY: &str = "
+    INSERT INTO waitlist_key (id, key) VALUES (0, $1) ON CONFLICT (id) DO UPDATE SET key = $1";
 
 const ADD_SUPPRESSED: &str = "INSERT INTO waitlist_suppressed (hash) VALUES ($1)";
 
@@ -83,8 +84,12 @@ async fn restore(
 ) -> Result<(), RestoreError> {
     let mut connection = connector.connect().await?;
     connection.execute(sql::NO_STATEMENT_TIMEOUT).await?;
+    // Before anything is locked, for which the instances would wait.
+    check_empty(&mut connection).await?;
     let idle = sql::idle_in_transaction(IDLE_RESTORE_TIMEOUT);
     connection.execute(&idle).await?;
+    // Somebody may have emptied the tables. Without slots, nothing is locked.
+    connection.execute(&schema::create_missing_slots()).await?;
     let mut transaction = Transaction {
         connection: &mut connection,
         deliveries: HashMap::new(),
@@ -121,10 +126,7 @@ impl Transaction<'_> {
         self.run("BEGIN ISOLATION LEVEL READ COMMITTED", &[])
             .await?;
         self.run(sql::LOCK_SLOTS, &[]).await?;
-        let row = self.connection.query_one(IS_EMPTY, &[]).await?;
-        if !get::<bool>(&row, 0)? {
-            return Err(RestoreError::NotEmpty);
-        }
+        check_empty(self.connection).await?;
         Ok(self.run(SET_LIST_KEY, &[&list_key.as_bytes()]).await?)
     }
 
@@ -196,6 +198,15 @@ impl Transaction<'_> {
             .connection
             .query_within(WHOLE_LIST_TIMEOUT, statement, params);
         done.await.map(drop)
+    }
+}
+
+/// Checks that nobody is on the list, has left it, or was sent a message.
+async fn check_empty(connection: &mut Connection) -> Result<(), RestoreError> {
+    let row = connection.query_one(IS_EMPTY, &[]).await?;
+    match get::<bool>(&row, 0)? {
+        true => Ok(()),
+        false => Err(RestoreError::NotEmpty),
     }
 }
 

@@ -149,7 +149,8 @@ pub(super) const JOIN: &str = "
         ARRAY(SELECT key FROM suppressed)";
 
 /// Sets the times $5 and $6 when the people with the keys $3 and the ids $4 were asked to confirm, and have. Takes effect
-/// only for those of whom the times $7 and $8 are known, lifts the suppressions of their hashes $9, and returns their ids.
+/// only for those whose times are still $7 and $8, to the millisecond, lifts the suppressions of their hashes $9, and returns
+/// their ids.
 /// The hash is NULL of somebody who does not confirm. Late: other times are known, or slot $1 no longer has the epoch $2,
 /// so it divides by zero like [`JOIN`], and is rolled back. Twice: it does nothing.
 pub(super) const ADD_FACTS: &str = "
@@ -159,8 +160,8 @@ pub(super) const ADD_FACTS: &str = "
                 $9::bytea[])
             AS new (key, id, asked_at, confirmed_at, known_asked_at, known_confirmed_at, hash)
         WHERE entry.key = new.key AND entry.id = new.id
-            AND entry.asked_at IS NOT DISTINCT FROM new.known_asked_at
-            AND entry.confirmed_at IS NOT DISTINCT FROM new.known_confirmed_at
+            AND date_trunc('milliseconds', entry.asked_at) IS NOT DISTINCT FROM new.known_asked_at
+            AND date_trunc('milliseconds', entry.confirmed_at) IS NOT DISTINCT FROM new.known_confirmed_at
         RETURNING entry.id, new.hash
     ), lifted AS (
         DELETE FROM waitlist_suppressed WHERE hash IN (SELECT hash FROM recorded)
@@ -328,6 +329,7 @@ pub(super) fn probe(slot: i64, entries: usize, width: usize, id: Uuid) -> String
              repeat('x', {width}) || 'probe@landing.invalid', now(), '{id}'
          FROM generate_series(1, {entries}) AS n
          ON CONFLICT (key) DO NOTHING;
+         DELETE FROM waitlist_suppressed WHERE hash = decode('{key}', 'hex');
          ROLLBACK;
          UPDATE waitlist_count SET entries = entries WHERE slot = {slot}"
     )

@@ -32,7 +32,7 @@ mod record;
 mod restore;
 mod scratch_copy;
 
-use std::{fs::File, future::ready, path::Path, sync::Arc, thread, time::Duration};
+use std::{fs::File, path::Path, sync::Arc, thread, time::Duration};
 
 use tokio::{sync::watch, task::spawn_blocking};
 
@@ -154,10 +154,6 @@ impl Drop for SledWaitlist {
 }
 
 impl OwnerList for SledWaitlist {
-    fn size(&self) -> StoreFuture<'_, u64> {
-        Box::pin(ready(Ok(self.count())))
-    }
-
     fn join_all(&self, entries: Vec<WaitlistEntry>) -> StoreFuture<'_, Vec<JoinOutcome>> {
         self.run_for_each(entries, SledCommitter::join_imported)
     }

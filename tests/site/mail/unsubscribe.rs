@@ -1,12 +1,13 @@
 //! The way out: the page of the unsubscribe link, and one-click unsubscribing (RFC 8058).
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use landing::{
     mail::{MessageHeaders, PersonTokens, RenderedMessage, TokenPurpose, compose},
     waitlist::{Email, ListKey, OwnerList, SledWaitlist, StoreError},
 };
 use tempfile::TempDir;
+use tokio::{io::AsyncWriteExt, time::sleep};
 
 use crate::{
     fixtures::failing_store,
@@ -80,6 +81,19 @@ async fn site_and_paths() -> (TestSite, [String; 2], TempDir) {
         assert_eq!(site.join(typed).await.status(), 201);
     }
     (site, paths, directory)
+}
+
+#[tokio::test]
+async fn person_who_closes_the_page_at_once_is_unsubscribed() {
+    let (site, [path, _], _directory) = site_and_paths().await;
+    let mut browser = site.connect().await;
+    let request = format!("POST {path} HTTP/1.1\r\nHost: site\r\nContent-Length: 0\r\n\r\n");
+    let sent = browser.write_all(request.as_bytes()).await;
+    sent.expect("the server reads");
+    drop(browser);
+    while site.count().await > 1 {
+        sleep(Duration::from_millis(10)).await;
+    }
 }
 
 #[tokio::test]

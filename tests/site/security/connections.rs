@@ -72,7 +72,7 @@ async fn slow_request_head_times_out_with_408() {
 }
 
 #[tokio::test]
-async fn half_closed_connection_still_gets_its_response() {
+async fn half_closed_connection_still_gets_its_page() {
     let site = TestSite::start().await;
     for _ in 0..20 {
         let response = site.send_raw(b"GET / HTTP/1.1\r\nHost: site\r\n\r\n").await;

@@ -209,11 +209,6 @@ impl Ledger for ReferenceModel {
 }
 
 impl OwnerList for ReferenceModel {
-    fn size(&self) -> StoreFuture<'_, u64> {
-        let count = self.count();
-        self.change(|_| count)
-    }
-
     fn join_all(&self, entries: Vec<WaitlistEntry>) -> StoreFuture<'_, Vec<JoinOutcome>> {
         let join = |state: &mut ModelState| {
             let joined = entries.into_iter().map(|entry| state.join(entry, true));

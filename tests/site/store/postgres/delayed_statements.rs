@@ -303,7 +303,6 @@ async fn assert_harmless(fault: Fault, number: u64) -> bool {
 fn every_call_that_changes_something_is_in_the_history() {
     // `compact` and `recount` repair a store; the tests of each delay and interrupt them.
     let others = [
-        "size",
         "are_listed",
         "list_key",
         "suppressions",

@@ -37,7 +37,7 @@ static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().expect("a ru
 
 /// Opens a list, as one instance does.
 pub(super) fn open(url: &DatabaseUrl) -> PostgresWaitlist {
-    PostgresWaitlist::open_or_create(url, RUNTIME.handle()).expect("the list opens")
+    PostgresWaitlist::open(url, RUNTIME.handle(), true).expect("the list opens")
 }
 
 fn open_url(url: &str) -> PostgresWaitlist {
@@ -47,7 +47,7 @@ fn open_url(url: &str) -> PostgresWaitlist {
 /// Returns the message of the error that opening a list ends with. It does not contain the password.
 fn open_error(url: &str) -> String {
     let message = match url.parse::<DatabaseUrl>() {
-        Ok(url) => PostgresWaitlist::open_or_create(&url, RUNTIME.handle())
+        Ok(url) => PostgresWaitlist::open(&url, RUNTIME.handle(), true)
             .err()
             .expect("the list must not open")
             .to_string(),
@@ -59,7 +59,7 @@ fn open_error(url: &str) -> String {
 
 fn can_open(url: &str) -> bool {
     let url = url.parse().expect("a valid URL");
-    PostgresWaitlist::open_or_create(&url, RUNTIME.handle()).is_ok()
+    PostgresWaitlist::open(&url, RUNTIME.handle(), true).is_ok()
 }
 
 /// Returns whether the store cannot use the database, whether or not the database responds.
@@ -195,13 +195,13 @@ impl ProxiedDatabase {
 
     /// Opens the list through the proxy.
     fn open(&self) -> PostgresWaitlist {
+        open_url(&self.url())
+    }
+
+    fn url(&self) -> String {
         let (direct, proxied) = (SHARED_SERVER.port, self.proxy.port);
-        open_url(
-            &self
-                .database
-                .url
-                .replace(&format!(":{direct}/"), &format!(":{proxied}/")),
-        )
+        let (direct, proxied) = (format!(":{direct}/"), format!(":{proxied}/"));
+        self.database.url.replace(&direct, &proxied)
     }
 }
 

@@ -7,8 +7,9 @@ use landing::waitlist::{
 };
 use tokio::task::block_in_place;
 
-use super::{RUNTIME, SharedDatabase, open, open_error, open_url};
+use super::{ProxiedDatabase, RUNTIME, SharedDatabase, open, open_error, open_url};
 use crate::{
+    fault_proxy::Fault,
     postgres_server::{self, FIRST_DATABASE, PostgresServer, SHARED_SERVER},
     process::wait_until,
     store::{email, entries, join},
@@ -17,13 +18,26 @@ use crate::{
 #[test]
 fn open_creates_no_list_unless_asked() {
     let url = postgres_server::test_database();
-    let error = PostgresWaitlist::open(&url, RUNTIME.handle())
+    let error = PostgresWaitlist::open(&url, RUNTIME.handle(), false)
         .err()
         .expect("there is no list");
     assert!(error.is_no_list(), "{error}");
     drop(open(&url));
-    let list = PostgresWaitlist::open(&url, RUNTIME.handle());
+    let list = PostgresWaitlist::open(&url, RUNTIME.handle(), false);
     assert_eq!(list.expect("there is a list").count(), 0);
+}
+
+/// While it looks for a pooler.
+#[tokio::test(flavor = "multi_thread")]
+async fn lost_connection_is_not_mistaken_for_a_pooler() {
+    for others in 0..4 {
+        let proxy = ProxiedDatabase::create("pg_backend_pid").await;
+        proxy.fail_after(Fault::BeforeStatement, others);
+        let url = proxy.url().parse().expect("a valid URL");
+        let opened = block_in_place(|| PostgresWaitlist::open(&url, RUNTIME.handle(), true));
+        let error = opened.err().expect("the connection was closed");
+        assert!(error.is_transient(), "{error}");
+    }
 }
 
 #[test]

@@ -196,21 +196,44 @@ async fn outage_ends_despite_a_slow_trigger() {
     assert_eq!(join(&list, "bob@example.com").await, JoinOutcome::New);
 }
 
-/// A sign-up reads the existing entries.
+/// A sign-up reads the existing entries, and lifts a suppression.
 #[tokio::test(flavor = "multi_thread")]
-async fn unreadable_list_is_not_ready() {
+async fn list_without_a_privilege_is_not_ready() {
     let (server, url) = server_with_user();
     let list = open_url(&url);
     join(&list, "ann@example.com").await;
-    server.sql("list", "REVOKE SELECT ON waitlist_entries FROM site");
-    let joined = list.join(entry("bob@example.com", 1)).await;
-    joined.expect_err("nobody can join");
-    sleep(Duration::from_millis(1_100)).await;
-    assert!(list.ready().await.is_err());
-    server.sql("list", "GRANT SELECT ON waitlist_entries TO site");
+    for privilege in [
+        "SELECT ON waitlist_entries",
+        "DELETE ON waitlist_suppressed",
+    ] {
+        server.sql("list", &format!("REVOKE {privilege} FROM site"));
+        let joined = list.join(entry("bob@example.com", 1)).await;
+        joined.expect_err("nobody can join");
+        sleep(Duration::from_millis(1_100)).await;
+        assert!(list.ready().await.is_err(), "{privilege}");
+        server.sql("list", &format!("GRANT {privilege} TO site"));
+        let mut outage = list.outage();
+        within_timeout(outage.wait_for(Option::is_none)).await;
+        assert_eq!(list.ready().await, Ok(()));
+    }
+}
+
+/// As a trigger may raise it each time.
+#[tokio::test(flavor = "multi_thread")]
+async fn conflict_that_lasts_is_an_outage() {
+    let database = SharedDatabase::create();
+    let list = database.open();
+    database.sql(
+        "CREATE FUNCTION conflict() RETURNS trigger LANGUAGE plpgsql AS
+             $$ BEGIN RAISE EXCEPTION 'always' USING ERRCODE = '40001'; END $$;
+         CREATE TRIGGER conflict BEFORE INSERT ON waitlist_entries EXECUTE FUNCTION conflict()",
+    );
     let mut outage = list.outage();
-    within_timeout(outage.wait_for(Option::is_none)).await;
-    assert_eq!(list.ready().await, Ok(()));
+    // The result of the wait would keep the outage from changing.
+    let begun = async { drop(within_timeout(outage.wait_for(Option::is_some)).await) };
+    let (joined, ()) = tokio::join!(list.join(entry("ann@example.com", 1)), begun);
+    let error = joined.expect_err("nobody can join").to_string();
+    assert!(error.contains("change the same rows"), "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

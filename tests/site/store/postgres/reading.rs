@@ -19,8 +19,7 @@ fn interrupted_reading_ends_with_an_error() {
     let mut interrupted = 0;
     for round in 0..20 {
         let runtime = Runtime::new().expect("a runtime");
-        let list =
-            PostgresWaitlist::open_or_create(&url, runtime.handle()).expect("the list opens");
+        let list = PostgresWaitlist::open(&url, runtime.handle(), true).expect("the list opens");
         if round == 0 {
             let people = (0..PEOPLE).map(|number| entry(&format!("{number}@example.com"), number));
             let joined = runtime.block_on(list.join_many(people.collect()));
@@ -45,7 +44,7 @@ fn paused_reader_times_out_and_releases_the_snapshot() {
     let database = SharedDatabase::create();
     let runtime = Runtime::new().expect("a runtime");
     let url = database.url.parse().expect("a valid URL");
-    let list = PostgresWaitlist::open_or_create(&url, runtime.handle()).expect("the list opens");
+    let list = PostgresWaitlist::open(&url, runtime.handle(), true).expect("the list opens");
     let people = (0..20_000).map(|number| entry(&format!("{number}@example.com"), number));
     runtime
         .block_on(list.join_many(people.collect()))
