@@ -5,14 +5,15 @@ use std::io;
 use anyhow::bail;
 
 use super::{
-    check::Checked,
+    check::{Checked, check},
     field::Mapping,
     options::PlanOptions,
     question::{Question, StatusReason, command},
+    table::Table,
     text::quoted,
     times,
 };
-use crate::cli::terminal::question::Terminal;
+use crate::cli::terminal::{output::counted, question::Terminal};
 
 /// Checks a file, asks the questions until none is open, and whether to import. Adds the answers to the options. A question
 /// that only an option answers stays open, and so do all at the end of the input. `fixed` are the other arguments of the
@@ -22,11 +23,11 @@ use crate::cli::terminal::question::Terminal;
 /// If an option is wrong, or the owner declines to import the file.
 pub(super) fn check_asking<'a>(
     terminal: &mut Terminal,
+    table: &'a Table,
     fixed: &[String],
     options: &mut PlanOptions,
-    check_file: impl Fn(&PlanOptions) -> anyhow::Result<Checked<'a>>,
 ) -> anyhow::Result<Checked<'a>> {
-    let mut checked = check_file(options)?;
+    let mut checked = check(table, options)?;
     if checked.questions.is_empty() {
         return Ok(checked);
     }
@@ -49,15 +50,16 @@ pub(super) fn check_asking<'a>(
                 break;
             }
         }
-        checked = check_file(options)?;
+        checked = check(table, options)?;
     }
-    if !checked.is_ready(options) {
+    if checked.obstacle(options).is_some() {
         return Ok(checked);
     }
     let (staying, left) = (checked.staying().len(), checked.leavers().len());
     let question = format!(
-        "{staying} of {} rows are of people who stay, and {left} people have left. Import?",
-        checked.table.rows.len()
+        "{staying} of {} rows are of people who stay, and {} left. Import?",
+        table.rows.len(),
+        counted(left as u64, "person has", "people have")
     );
     if terminal.key(&question, "yn")? != 'y' {
         bail!("the answer was no");

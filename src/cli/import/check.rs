@@ -18,7 +18,7 @@ use super::{
 };
 use crate::waitlist::Email;
 
-/// A file that was read, and what became known about it. It is imported only if it is [ready](Self::is_ready).
+/// A file that was read, and what became known about it. It is imported only without an [obstacle](Self::obstacle).
 pub(super) struct Checked<'a> {
     pub(super) table: &'a Table,
     pub(super) plan: Plan,
@@ -30,15 +30,11 @@ pub(super) struct Checked<'a> {
     pub(super) invalid: Vec<(u64, InvalidRow)>,
 }
 
-/// Checks a file. Rows without a sign-up time get the time `now`.
+/// Checks a file. Rows without a sign-up time get the current time.
 ///
 /// # Errors
 /// If an option is wrong.
-pub(super) fn check<'a>(
-    table: &'a Table,
-    options: &PlanOptions,
-    now: SystemTime,
-) -> anyhow::Result<Checked<'a>> {
+pub(super) fn check<'a>(table: &'a Table, options: &PlanOptions) -> anyhow::Result<Checked<'a>> {
     let plan = Plan::new(table, options)?;
     let mut checked = Checked {
         questions: open_questions(table, &plan),
@@ -48,22 +44,27 @@ pub(super) fn check<'a>(
         invalid: Vec::new(),
     };
     if checked.questions.is_empty() {
-        checked.read_rows(now);
+        checked.read_rows(SystemTime::now());
         checked.settle_verdicts();
     }
     Ok(checked)
 }
 
 impl Checked<'_> {
-    /// Whether nothing stops the import.
-    pub(super) fn is_ready(&self, options: &PlanOptions) -> bool {
-        self.questions.is_empty() && (self.invalid.is_empty() || options.skip_invalid)
-    }
-
-    /// Returns each question, and how to answer it.
-    pub(super) fn question_texts(&self) -> Vec<String> {
-        let questions = self.questions.iter();
-        questions.filter_map(Question::text).collect()
+    /// Returns why the file is not imported: each question and how to answer it, or the number of invalid rows.
+    pub(super) fn obstacle(&self, options: &PlanOptions) -> Option<String> {
+        if !self.questions.is_empty() {
+            let questions = self.questions.iter().filter_map(Question::text);
+            return Some(questions.collect::<Vec<_>>().join("\n  "));
+        }
+        let is_obstacle = !self.invalid.is_empty() && !options.skip_invalid;
+        is_obstacle.then(|| {
+            format!(
+                "{} of {} rows cannot be read, see above; correct the file, or leave them out with --skip-invalid",
+                self.invalid.len(),
+                self.table.rows.len()
+            )
+        })
     }
 
     /// Returns the people to add.

@@ -3,10 +3,9 @@
 use std::{
     io,
     path::{Path, PathBuf},
-    time::SystemTime,
 };
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow};
 
 use super::{
     adding,
@@ -75,10 +74,19 @@ pub(in crate::cli) fn run(args: &ImportArgs) -> anyhow::Result<()> {
     let table = input_file::read(path).and_then(|text| Table::read(&text));
     let table = table.with_context(nothing)?;
     let checked = check_or_ask(args, &table, &fixed, &mut options).with_context(nothing)?;
-    if !checked.is_ready(&options) {
-        return explain(args, &name, &fixed, &options, &checked).with_context(nothing);
-    }
     let mut report = ImportReport::new(&checked);
+    if let Some(obstacle) = checked.obstacle(&options) {
+        let printed = match checked.questions.is_empty() {
+            true => args
+                .output
+                .print(&report, |out| report.write_invalid(out, &name)),
+            false if args.output.json => Ok(()),
+            false => print_to_stdout(|out| preview::write(out, &checked, &options, &fixed)),
+        };
+        return printed
+            .and_then(|()| Err(anyhow!(obstacle)))
+            .with_context(nothing);
+    }
     let added = match args.dry_run {
         true => adding::count(location.open_if_exists()?.as_ref(), &checked, &mut report),
         false => adding::add(&location.open_or_create()?, &checked, &mut report),
@@ -95,15 +103,14 @@ fn check_or_ask<'a>(
     fixed: &[String],
     options: &mut PlanOptions,
 ) -> anyhow::Result<Checked<'a>> {
-    let check_file = |options: &PlanOptions| check(table, options, SystemTime::now());
     if !can_ask() || args.output.json {
-        return check_file(options);
+        return check(table, options);
     }
     let mut terminal = Terminal {
         input: &mut io::stdin().lock(),
         output: &mut io::stderr().lock(),
     };
-    check_asking(&mut terminal, fixed, options, check_file)
+    check_asking(&mut terminal, table, fixed, options)
 }
 
 /// Returns the arguments of the command outside the plan: the file, and where the list is.
@@ -115,30 +122,6 @@ fn fixed_args(args: &ImportArgs, path: Option<&Path>, location: &StoreLocation) 
         fixed.extend(["--store".to_owned(), location.to_string()]);
     }
     fixed
-}
-
-/// Prints why nothing is imported, and returns the error.
-fn explain(
-    args: &ImportArgs,
-    name: &str,
-    fixed: &[String],
-    options: &PlanOptions,
-    checked: &Checked<'_>,
-) -> anyhow::Result<()> {
-    if !checked.questions.is_empty() {
-        if !args.output.json {
-            print_to_stdout(|out| preview::write(out, checked, options, fixed))?;
-        }
-        bail!("{}", checked.question_texts().join("\n  "));
-    }
-    let report = ImportReport::new(checked);
-    args.output
-        .print(&report, |out| report.write_invalid(out, name))?;
-    bail!(
-        "{} of {} rows cannot be read, see above; correct the file, or leave them out with --skip-invalid",
-        checked.invalid.len(),
-        checked.table.rows.len()
-    )
 }
 
 fn print_presets(output: &OutputArgs) -> anyhow::Result<()> {

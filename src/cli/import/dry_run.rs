@@ -1,21 +1,21 @@
 //! An import up to the point where it would add anybody, without a process and a list. The tests use it.
 
-use std::{io::Cursor, time::SystemTime};
+use std::io::Cursor;
 
 use anyhow::bail;
 use clap::{Args, FromArgMatches};
 
 use super::{
     ask::check_asking, check::check, input_file, options::PlanOptions, person::Person, preview,
-    table::Table,
+    report::ImportReport, table::Table,
 };
 use crate::cli::terminal::question::Terminal;
 
 /// Reads a file as `landing import` does with these options, and with the answers of somebody at a terminal, if there are any.
-/// Rows without a time get the year 1970. Returns the people, and what the terminal shows.
+/// Returns the people, and what the terminal shows.
 ///
 /// # Errors
-/// Why nothing would be imported, with the preview.
+/// Why nothing would be imported, below the preview or the invalid rows.
 pub fn import_dry_run(
     file: &[u8],
     args: &[&str],
@@ -30,20 +30,20 @@ pub fn import_dry_run(
         output: &mut shown,
     };
     let fixed = ["FILE".to_owned()];
-    let check_file = |options: &PlanOptions| check(&table, options, SystemTime::UNIX_EPOCH);
     let checked = match answers {
-        "" => check_file(&options),
-        _ => check_asking(&mut terminal, &fixed, &mut options, check_file),
+        "" => check(&table, &options),
+        _ => check_asking(&mut terminal, &table, &fixed, &mut options),
     }?;
-    if !checked.questions.is_empty() {
-        preview::write(&mut shown, &checked, &options, &fixed)?;
-        let questions = checked.question_texts().join("\n");
-        bail!("{}\n{questions}", String::from_utf8_lossy(&shown));
+    let obstacle = checked.obstacle(&options);
+    if obstacle.is_some() {
+        match checked.questions.is_empty() {
+            true => ImportReport::new(&checked).write_invalid(&mut shown, "FILE")?,
+            false => preview::write(&mut shown, &checked, &options, &fixed)?,
+        }
     }
-    if !checked.is_ready(&options) {
-        let rows = checked.invalid.iter();
-        let rows = rows.map(|(line, reason)| format!("{line}: {reason}\n"));
-        bail!("{}", rows.collect::<String>());
+    let shown = String::from_utf8_lossy(&shown).into_owned();
+    match obstacle {
+        Some(obstacle) => bail!("{shown}{obstacle}"),
+        None => Ok((checked.people, shown)),
     }
-    Ok((checked.people, String::from_utf8_lossy(&shown).into_owned()))
 }

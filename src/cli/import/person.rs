@@ -23,7 +23,8 @@ pub struct Person {
     pub line: u64,
     /// What the file says about the person.
     pub verdict: Verdict,
-    pub(super) email: Email,
+    /// Their address.
+    pub email: Email,
     /// The entry of a person who stays.
     pub entry: Option<WaitlistEntry>,
     /// The row has no sign-up time, so the entry has the current time.
@@ -89,11 +90,7 @@ fn verdict(cells: &StringRecord, plan: &Plan) -> Result<Verdict, InvalidRow> {
     let mut verdict = plan.everybody.unwrap_or(Verdict::Stays);
     for (at, used) in plan.uses.iter().enumerate() {
         if let Some(Use::Status(listed)) = used {
-            let value = match cells.get(at) {
-                Some(value) => value,
-                None if plan.is_table => return Err(CUT),
-                None => "",
-            };
+            let value = cells.get(at).ok_or(CUT)?;
             if value.contains(char::REPLACEMENT_CHARACTER) {
                 return Err(NOT_UTF_8);
             }

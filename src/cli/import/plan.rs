@@ -10,7 +10,7 @@ use super::{
     field::{Field, Mapping},
     options::PlanOptions,
     presets,
-    table::{FileKind, Table},
+    table::Table,
     text::{fold, quoted},
 };
 
@@ -56,8 +56,6 @@ pub(super) struct Plan {
     pub(super) preset: Option<&'static str>,
     /// Whether the file is a list of addresses, or an export of this program.
     pub(super) is_own: bool,
-    /// Whether a row has a cell for each column. An object of JSON lines lacks what is empty.
-    pub(super) is_table: bool,
 }
 
 impl Use {
@@ -101,7 +99,6 @@ impl Plan {
     pub(super) fn new(table: &Table, options: &PlanOptions) -> anyhow::Result<Self> {
         let mut plan = Self::of_own_names(table);
         plan.apply_preset(table, options.preset.as_deref())?;
-        plan.is_table = table.kind == FileKind::Csv;
         if options.nobody_left && plan.everybody == Some(Verdict::Left) {
             bail!(
                 "the preset says that everybody in the file has left, so leave out --nobody-left"
@@ -125,7 +122,7 @@ impl Plan {
     fn of_own_names(table: &Table) -> Self {
         let names = table.columns.iter().map(|it| Field::from_name(&it.name));
         let mut fields: Vec<_> = names.collect();
-        let is_list = table.kind == FileKind::List;
+        let is_list = table.columns.is_empty();
         if is_list {
             fields.push(Some(Field::Email));
         }

@@ -13,18 +13,9 @@ use crate::{
 
 /// The rows of a file that are not empty.
 pub(super) struct Table {
-    pub(super) kind: FileKind,
-    /// A list has none.
+    /// A list of addresses, one per line, has none.
     pub(super) columns: Vec<Column>,
     pub(super) rows: Vec<Row>,
-}
-
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum FileKind {
-    /// One address per line.
-    List,
-    Csv,
-    JsonLines,
 }
 
 /// A row.
@@ -49,19 +40,16 @@ impl Table {
     pub(super) fn read(text: &str) -> Result<Self, FileError> {
         let first = text.lines().find(|line| !line.trim().is_empty());
         let first = first.unwrap_or_default();
-        let (kind, (names, mut rows)) = match first.trim_start().chars().next() {
-            Some('{') => (FileKind::JsonLines, read_json_lines(text)),
+        let (names, mut rows) = match first.trim_start().chars().next() {
+            Some('{') => read_json_lines(text),
             Some('[') => return Err(FileError::JsonArray),
-            Some(_) if Email::parse(without_name(first)).is_err() => {
-                (FileKind::Csv, read_csv(text, first)?)
-            }
-            _ => (FileKind::List, (Vec::new(), read_list(text))),
+            Some(_) if Email::parse(without_name(first)).is_err() => read_csv(text, first)?,
+            _ => (Vec::new(), read_list(text)),
         };
         let is_empty = |cells: &StringRecord| cells.iter().all(|it| it.trim().is_empty());
         rows.retain(|row| !row.cells.as_ref().is_ok_and(is_empty));
         let names = names.into_iter().enumerate();
         Ok(Self {
-            kind,
             columns: names
                 .map(|(at, name)| {
                     let readable = rows.iter().filter_map(|row| row.cells.as_ref().ok());
@@ -107,7 +95,13 @@ fn read_json_lines(text: &str) -> (Vec<String>, Vec<Row>) {
             Err(_) => Err("invalid JSON: each line must be one object"),
         },
     });
-    let rows = rows.collect();
+    let mut rows: Vec<_> = rows.collect();
+    for cells in rows.iter_mut().filter_map(|row| row.cells.as_mut().ok()) {
+        // An object lacks what is empty.
+        while cells.len() < names.len() {
+            cells.push_field("");
+        }
+    }
     (names, rows)
 }
 

@@ -12,12 +12,9 @@ mod control_socket;
 mod erase;
 mod health;
 mod import;
-mod import_answers;
 mod import_files;
-mod import_layouts;
-mod import_plan;
 mod import_presets;
-mod import_times;
+mod import_transcripts;
 mod interruption;
 mod json;
 mod list;
@@ -292,12 +289,6 @@ impl TestCli {
         names.sort();
         names
     }
-}
-
-/// Returns options as arguments. ` | ` separates them, because values have spaces.
-fn options(text: &str) -> Vec<&str> {
-    let options = text.split(" | ").filter(|it| !it.is_empty());
-    options.flat_map(|it| it.splitn(2, ' ')).collect()
 }
 
 #[track_caller]

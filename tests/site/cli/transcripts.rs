@@ -71,7 +71,7 @@ fn hide_present_times(printed: &str) -> String {
 }
 
 #[track_caller]
-fn assert_replays(transcript: &str, replayed: &str) {
+pub(super) fn assert_replays(transcript: &str, replayed: &str) {
     assert!(
         replayed == transcript,
         "the commands print now:\n{replayed}"

@@ -1,0 +1,121 @@
+//! `landing import`: transcripts of how files are read, and of the questions about them.
+
+use std::{fs, time::SystemTime};
+
+use landing::{
+    cli::{Person, import_dry_run},
+    waitlist::WaitlistEntry,
+};
+use regex::Regex;
+
+use super::{fixture, rfc3339, transcripts::assert_replays};
+
+/// Runs the imports of a transcript, and returns it as they print it now.
+///
+/// A file is in the lines that begin with `> `, or in the fixture that `@ ` names. A line with `$` imports it with the options
+/// that follow, separated by ` | `, and with the answers of the line before, if that begins with `< `. An import prints each
+/// person with the line of the row, or why it imports nothing. `$ preview` also prints the preview.
+fn replay(transcript: &str) -> String {
+    let (mut file, mut answers) = (Vec::new(), String::new());
+    let (mut replayed, mut before) = (String::new(), "");
+    for line in transcript.lines() {
+        let (kind, text) = line.split_at(line.len().min(1));
+        let text = text.strip_prefix(' ').unwrap_or(text);
+        match kind {
+            ">" => {
+                if before != ">" {
+                    file.clear();
+                }
+                file.extend(format!("{text}\n").bytes());
+            }
+            "@" => file = fs::read(fixture("layouts").join(text)).expect("a fixture"),
+            "<" => answers = text.replace(' ', "\n") + "\n",
+            "#" | "$" => {}
+            _ => continue,
+        }
+        before = kind;
+        replayed += &format!("{line}\n");
+        if kind == "$" {
+            replayed += &import(&file, text, &std::mem::take(&mut answers));
+        }
+    }
+    replayed
+}
+
+/// Returns what an import prints.
+fn import(file: &[u8], text: &str, answers: &str) -> String {
+    let (has_preview, given) = match text.strip_prefix("preview") {
+        Some(given) => (true, given.trim_start()),
+        None => (!answers.is_empty(), text),
+    };
+    let printed = match import_dry_run(file, &options(given), answers) {
+        Ok((people, shown)) => {
+            assert!(!shown.contains("@people.example"), "{shown}");
+            shown + &people.iter().map(describe).collect::<String>()
+        }
+        Err(error) => {
+            let error = error.to_string();
+            assert!(!error.contains("@people.example"), "{error}");
+            match error.split_once("complete this command:\n") {
+                Some((_, rest)) if !has_preview => {
+                    rest.split_once('\n').expect("a command").1.to_owned()
+                }
+                _ => error,
+            }
+        }
+    };
+    // Nobody types a line break after an answer here.
+    let question = Regex::new(r"(\[\w(?:/\w)+\]|21\.11\.2026\?) ").expect("valid");
+    let printed = question.replace_all(&printed, "$1\n");
+    printed
+        .lines()
+        .map(|line| format!("  {line}").trim_end().to_owned() + "\n")
+        .collect()
+}
+
+/// Returns options as arguments. ` | ` separates them, because values have spaces.
+fn options(text: &str) -> Vec<&str> {
+    let options = text.split(" | ").filter(|it| !it.is_empty());
+    options.flat_map(|it| it.splitn(2, ' ')).collect()
+}
+
+/// Describes a person: the line, the verdict, the address, and what an entry knows.
+fn describe(person: &Person) -> String {
+    let verdict = format!("{:?}", person.verdict).to_lowercase();
+    let facts = person.entry.as_ref().map(describe_entry);
+    let (line, email) = (person.line, person.email.as_typed());
+    format!("{line} {verdict} {email} {}\n", facts.unwrap_or_default())
+}
+
+fn describe_entry(entry: &WaitlistEntry) -> String {
+    // A row without a time has the current one.
+    let is_present = entry
+        .joined_at
+        .elapsed()
+        .is_ok_and(|age| age.as_secs() < 3600);
+    let time = |time: SystemTime| {
+        if is_present {
+            "NOW".to_owned()
+        } else {
+            rfc3339(time)
+        }
+    };
+    let source = entry.source.as_ref().map(|it| format!(" {it}"));
+    let confirmed = entry
+        .confirmed_at
+        .map(|it| format!(" confirmed {}", rfc3339(it)));
+    time(entry.joined_at) + &source.unwrap_or_default() + &confirmed.unwrap_or_default()
+}
+
+#[test]
+fn imports_print_their_transcripts() {
+    for transcript in [
+        include_str!("transcripts/imports/layouts.txt"),
+        include_str!("transcripts/imports/plan.txt"),
+        include_str!("transcripts/imports/rows.txt"),
+        include_str!("transcripts/imports/terminal.txt"),
+        include_str!("transcripts/imports/times.txt"),
+    ] {
+        assert_replays(transcript, &replay(transcript));
+    }
+}
