@@ -2,7 +2,6 @@
 //! and in a database that a server uses as well.
 
 mod backup;
-mod backup_actions;
 pub(crate) mod backup_file;
 mod blocked_stdout;
 mod check;
@@ -18,14 +17,11 @@ mod import_transcripts;
 mod interruption;
 mod json;
 mod list;
-mod report;
 mod send;
 mod send_dkim;
 mod send_failures;
 mod send_ledger;
 mod serve_check;
-mod settings;
-mod stats;
 mod transcripts;
 mod usage;
 
@@ -147,13 +143,6 @@ impl TestCli {
                      Bob@Example.com,2026-11-02T08:00:00.250Z\n\
                      cyd@example.com,2026-11-03T08:00:00Z\n";
         self.run_with_input(&["import"], three).success();
-        self
-    }
-
-    /// Imports the rows of [`joined_ago`].
-    fn with_rows(self, rows: &[String]) -> Self {
-        let file = format!("email,joined_at,source\n{}", rows.concat());
-        self.run_with_input(&["import"], file).success();
         self
     }
 
@@ -330,12 +319,6 @@ fn sha256(text: &str) -> String {
     let digest = digest(&SHA256, text.as_bytes());
     let bytes = digest.as_ref().iter();
     bytes.map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Returns a row of a CSV file with a person who joined this long ago, perhaps from a source.
-fn joined_ago(name: &str, age: Duration, source: &str) -> String {
-    let joined_at = rfc3339(SystemTime::now() - age);
-    format!("{name}@example.com,{joined_at},{source}\n")
 }
 
 /// Returns a CSV file with this number of people, as `export` writes it, without the byte order mark.

@@ -85,6 +85,7 @@ fn commands_print_their_transcripts() {
         include_str!("transcripts/erase.txt"),
         include_str!("transcripts/import.txt"),
         include_str!("transcripts/people.txt"),
+        include_str!("transcripts/report.txt"),
         include_str!("transcripts/selections.txt"),
         include_str!("transcripts/stats.txt"),
         include_str!("transcripts/unsubscribe.txt"),
@@ -113,6 +114,7 @@ fn sends_print_their_transcripts() {
 fn errors_print_their_transcripts() {
     for transcript in [
         include_str!("transcripts/backup.txt"),
+        include_str!("transcripts/backup-actions.txt"),
         include_str!("transcripts/locations.txt"),
         include_str!("transcripts/output-file.txt"),
         include_str!("transcripts/send-errors.txt"),

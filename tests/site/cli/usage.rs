@@ -1,6 +1,4 @@
-//! The help of the command line, its errors, its man pages and its completions.
-
-use std::os::unix::fs::PermissionsExt;
+//! The help of the command line, and the variables that are for the server.
 
 use super::{assert_contains, stderr, without_server};
 use crate::ended::RunToEnd;
@@ -90,52 +88,6 @@ fn help_lists_every_command_in_a_group_and_with_an_example() {
 }
 
 #[test]
-fn prints_man_pages_and_completions() {
-    let cli = without_server();
-    let manual = cli.stdout(&["manual"]);
-    for command in commands() {
-        assert!(
-            manual.contains(&format!("landing\\-{}(1)", command.replace('-', "\\-"))),
-            "{command}"
-        );
-    }
-    cli.stdout(&["manual", "--output", "man/man1"]);
-    for page in ["landing.1", "landing-import.1", "landing-completions.1"] {
-        let page = std::fs::read_to_string(cli.file("man/man1").join(page));
-        assert!(page.expect("a page").contains(".SH SYNOPSIS"));
-    }
-    // Every user can read them.
-    for (path, mode) in [
-        ("man", 0o755),
-        ("man/man1", 0o755),
-        ("man/man1/landing.1", 0o644),
-    ] {
-        let metadata = std::fs::metadata(cli.file(path)).expect("it exists");
-        assert_eq!(metadata.permissions().mode() & 0o777, mode, "{path}");
-    }
-    for shell in ["bash", "zsh", "fish"] {
-        let script = cli.stdout(&["completions", shell]);
-        assert!(
-            commands().iter().all(|command| script.contains(command)),
-            "{shell}"
-        );
-    }
-}
-
-#[test]
-fn manual_and_help_say_how_variables_are_named() {
-    let cli = without_server();
-    for text in [cli.stdout(&["manual"]), cli.stdout(&["--help"])] {
-        let words: Vec<_> = text.split_whitespace().collect();
-        let text = words.join(" ").replace('\\', "").replace("*(Aq", "'");
-        assert_contains(
-            &text,
-            "LANDING_ and the option's name in capitals: LANDING_COUNT_FROM is --count-from",
-        );
-    }
-}
-
-#[test]
 fn commands_ignore_the_environment_of_the_server() {
     let cli = without_server();
     cli.run_with_input(&["import"], "ann@example.com\n")
@@ -171,4 +123,16 @@ fn commands_ignore_the_environment_of_the_server() {
     let result = command.env("LANDING_STORE", "elsewhere").arg("count").run();
     let error = stderr(&result.code(1));
     assert_contains(&error, "elsewhere");
+}
+
+/// The units of the package read the file, which begins with these lines.
+#[test]
+fn file_of_the_package_names_the_list() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/packaging/landing.env");
+    let file = std::fs::read_to_string(path).expect("readable");
+    let active: Vec<_> = file
+        .lines()
+        .filter(|line| !line.starts_with('#') && !line.is_empty())
+        .collect();
+    assert_eq!(active, ["LANDING_DATA=/var/lib/landing"]);
 }
