@@ -37,6 +37,8 @@ is imported as it is, and so is one with exactly the columns and values of a pre
 say what each column means. Without it nothing is imported: a preview shows the columns with their values, and prints \
 the command to complete. On a terminal, the questions are asked one by one.
 
+The people in a list of bare addresses are added, whatever the name of the file. If they have left, add --everybody-left.
+
 Only people are added of whom the file or an option says that they stay. People who have left are suppressed: no later \
 import adds them, until `landing unsubscribe --undo`. Somebody who is on this list already stays on it unchanged, \
 whatever the file says, so a file can be imported again.

@@ -1,6 +1,8 @@
 //! The questions that the owner must answer with options before anybody is imported, with the best answers that the values of
 //! a file suggest.
 
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
 use super::{
     brake::{self, NameKind},
     column::Column,
@@ -51,6 +53,9 @@ pub(super) enum StatusReason {
 /// Maximum number of values of a column that is proposed as the one that says who has left, and of such columns.
 const STATUS_VALUES_MAX: usize = 12;
 const STATUS_COLUMNS_MAX: usize = 5;
+/// Earliest time of a column that is proposed for the sign-up times, counted from 1970: 1 January 2000. A column of birthdays has
+/// earlier ones.
+const EARLIEST_SIGN_UP: Duration = Duration::from_secs(946_684_800);
 /// What the owner must replace by one of them, so that nobody runs the command without a decision.
 const LEFT_OR_STAY: &str = "--left/--stay/--undecided";
 const NOBODY_OR_EVERYBODY: &str = "--nobody-left/--everybody-left";
@@ -73,8 +78,9 @@ pub(super) fn open_questions(table: &Table, plan: &Plan) -> Vec<Question> {
     let mapped = columns().filter(|(_, used)| used.as_ref().is_some_and(Use::is_time));
     let mut times: Vec<_> = mapped.map(|(column, _)| column).collect();
     if !plan.has(Field::JoinedAt) {
-        // A birthday has no time of day. The first one of several is taken.
-        let dates = rest.iter().rev().copied().filter(|it| has_dates(it));
+        // The first one of several is taken, and one with a time of day before others.
+        let dates = rest.iter().rev().copied();
+        let dates = dates.filter(|it| may_have_sign_up_times(it));
         if let Some(best) = dates.max_by_key(|it| it.values[0].text.contains(':')) {
             questions.push(propose(Field::JoinedAt, Some(best), &mut rest));
             times.push(best);
@@ -163,19 +169,27 @@ fn has_addresses(column: &Column) -> bool {
     count > 0 && count * 2 >= column.values.len()
 }
 
-/// Whether all values are dates, in one format.
-fn has_dates(column: &Column) -> bool {
-    let is_date = |text: &str| times::parse(text, None).is_some();
-    let mut times = column.times();
-    column.times().next().is_some()
-        && (times.all(is_date) || !times::candidates(column.times()).is_empty())
+/// Returns the dates of a column, if all its values are dates in one format.
+fn dates(column: &Column) -> Option<Vec<SystemTime>> {
+    let formats = times::candidates(column.times());
+    let format = formats.first().map(String::as_str);
+    let dates = column.times().map(|it| times::parse(it, format));
+    dates
+        .collect::<Option<Vec<_>>>()
+        .filter(|dates| !dates.is_empty())
+}
+
+/// Whether all values are dates, and none is too early for a sign-up.
+fn may_have_sign_up_times(column: &Column) -> bool {
+    let dates = dates(column);
+    dates.is_some_and(|it| it.iter().all(|time| *time >= UNIX_EPOCH + EARLIEST_SIGN_UP))
 }
 
 /// Whether a column has so few values that each can say whether a person has left.
 fn has_few_values(column: &Column) -> bool {
     let values = column.texts().count();
     let are_few = !column.has_more && (2..=STATUS_VALUES_MAX).contains(&values);
-    are_few && !has_dates(column) && column.texts().all(is_showable)
+    are_few && dates(column).is_none() && column.texts().all(is_showable)
 }
 
 impl Question {
