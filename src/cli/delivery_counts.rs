@@ -1,6 +1,8 @@
 //! Deliveries as `send`, `messages` and `show` print them: one, and the number in each state.
 
-use serde::{Serialize, Serializer, ser::SerializeMap};
+use std::collections::BTreeMap;
+
+use serde::Serialize;
 
 use super::time::rfc3339;
 use crate::waitlist::{Delivery, DeliveryState, DeliveryStatus, ServerReply};
@@ -41,27 +43,35 @@ fn words(status: &DeliveryStatus) -> Option<String> {
     })
 }
 
+/// How many of each kind there are. JSON has every kind.
+#[derive(Debug, Serialize)]
+pub(super) struct Counts<K: Ord>(BTreeMap<K, u64>);
+
+impl<K: Copy + Ord> Counts<K> {
+    /// Returns zeros for all kinds.
+    pub(super) fn new(kinds: impl IntoIterator<Item = K>) -> Self {
+        Self(kinds.into_iter().map(|kind| (kind, 0)).collect())
+    }
+
+    pub(super) fn add(&mut self, kind: K, count: u64) {
+        *self.0.entry(kind).or_default() += count;
+    }
+
+    pub(super) fn get(&self, kind: K) -> u64 {
+        self.0.get(&kind).copied().unwrap_or_default()
+    }
+}
+
 /// The number of deliveries in each state.
-#[derive(Clone, Debug, Default)]
-pub(super) struct DeliveryCounts([u64; DeliveryState::ALL.len()]);
+pub(super) type DeliveryCounts = Counts<DeliveryState>;
+
+impl Default for DeliveryCounts {
+    fn default() -> Self {
+        Self::new(DeliveryState::ALL)
+    }
+}
 
 impl DeliveryCounts {
-    pub(super) fn add(&mut self, state: DeliveryState) {
-        for (count, it) in self.0.iter_mut().zip(DeliveryState::ALL) {
-            *count += u64::from(it == state);
-        }
-    }
-
-    pub(super) fn iter(&self) -> impl Iterator<Item = (DeliveryState, u64)> + '_ {
-        DeliveryState::ALL.into_iter().zip(self.0.iter().copied())
-    }
-
-    pub(super) fn get(&self, state: DeliveryState) -> u64 {
-        self.iter()
-            .find(|(it, _)| *it == state)
-            .map_or(0, |(_, count)| count)
-    }
-
     /// Returns the number of deliveries that the same command would continue.
     pub(super) fn unfinished(&self) -> u64 {
         self.get(DeliveryState::Waiting) + self.get(DeliveryState::Deferred)
@@ -69,23 +79,13 @@ impl DeliveryCounts {
 
     /// Describes the counts, such as `98 accepted, 2 refused`.
     pub(super) fn describe(&self) -> String {
-        let counts = self
-            .iter()
-            .filter(|(state, count)| *count > 0 || *state == DeliveryState::Accepted);
+        let counts = DeliveryState::ALL.map(|state| (state, self.get(state)));
+        let counts = counts.into_iter();
+        let counts =
+            counts.filter(|(state, count)| *count > 0 || *state == DeliveryState::Accepted);
         let counts: Vec<_> = counts
             .map(|(state, count)| format!("{count} {}", state.as_str()))
             .collect();
         counts.join(", ")
-    }
-}
-
-/// A field for each state.
-impl Serialize for DeliveryCounts {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(DeliveryState::ALL.len()))?;
-        for (state, count) in self.iter() {
-            map.serialize_entry(state.as_str(), &count)?;
-        }
-        map.end()
     }
 }

@@ -104,7 +104,7 @@ fn list_message(
     let mut counts = DeliveryCounts::default();
     let mut unsubscribed = 0;
     for delivery in &deliveries {
-        counts.add(delivery.status.state);
+        counts.add(delivery.status.state, 1);
         let has_it = delivery.status.state == DeliveryState::Accepted;
         unsubscribed += u64::from(has_it && suppressions.contains_hash(delivery.recipient));
     }

@@ -78,15 +78,12 @@ pub(super) fn run(args: &SendArgs) -> anyhow::Result<()> {
     identity::check(&list, &template, args.new_message)?;
     let plan = recipients::choose(&list, template.id(), key, &args.criteria(&list)?)?;
     check_size(plan.max_position())?;
-    if args.dry_run {
-        return preview::print(&plan, &writer, &args.output);
-    }
-    if plan.is_empty() {
-        args.output
-            .print(&preview::to_json(&plan, &writer), |out| {
-                writeln!(out, "nobody to send to: {}", plan.why_empty())
-            })?;
-        return check_results(&DeliveryCounts::default(), None, &plan, template.id());
+    if args.dry_run || plan.is_empty() {
+        preview::print(&plan, &writer, &args.output)?;
+        return match args.dry_run {
+            true => Ok(()),
+            false => check_results(&DeliveryCounts::default(), None, &plan, template.id()),
+        };
     }
     plan.print_notes();
     if !args.yes {

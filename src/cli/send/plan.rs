@@ -1,9 +1,11 @@
 //! The people who get a message, and how many others do not, and why.
 
 use anyhow::bail;
-use serde_json::{Value, json};
+use serde::Serialize;
 
-use crate::cli::{terminal::output::counted, waitlist_handle::WaitlistHandle};
+use crate::cli::{
+    delivery_counts::Counts, terminal::output::counted, waitlist_handle::WaitlistHandle,
+};
 use crate::exit::print_stderr;
 use crate::waitlist::{CALL_MAX, Delivery, DeliveryState, Email, MessageId};
 
@@ -21,7 +23,8 @@ pub(super) struct Recipient {
 }
 
 /// Why a person does not get the message.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum SkipReason {
     HadIt,
     Refused,
@@ -34,16 +37,15 @@ pub(super) enum SkipReason {
 }
 
 impl SkipReason {
-    /// All reasons, with their names in JSON.
-    const ALL: [(Self, &'static str); 8] = [
-        (Self::HadIt, "had_it"),
-        (Self::Refused, "refused"),
-        (Self::Undeliverable, "undeliverable"),
-        (Self::Suppressed, "suppressed"),
-        (Self::Unconfirmed, "unconfirmed"),
-        (Self::Unknown, "unknown"),
-        (Self::Waiting, "waiting"),
-        (Self::UnderWay, "under_way"),
+    const ALL: [Self; 8] = [
+        Self::HadIt,
+        Self::Refused,
+        Self::Undeliverable,
+        Self::Suppressed,
+        Self::Unconfirmed,
+        Self::Unknown,
+        Self::Waiting,
+        Self::UnderWay,
     ];
 
     /// Returns the description.
@@ -67,26 +69,6 @@ impl SkipReason {
     }
 }
 
-/// How many people do not get the message, for each reason.
-#[derive(Debug, Default)]
-pub(super) struct SkipCounts([u64; SkipReason::ALL.len()]);
-
-impl SkipCounts {
-    pub(super) fn add(&mut self, reason: SkipReason, count: u64) {
-        self.0[reason as usize] += count;
-    }
-
-    pub(super) fn get(&self, reason: SkipReason) -> u64 {
-        self.0[reason as usize]
-    }
-
-    /// Returns the name of each reason, its description, and the number of people.
-    fn iter(&self) -> impl Iterator<Item = (&'static str, &'static str, u64)> {
-        let reasons = SkipReason::ALL.iter();
-        reasons.map(|(reason, name)| (*name, reason.text(), self.get(*reason)))
-    }
-}
-
 /// The people who get the message.
 #[derive(Debug)]
 pub(super) struct Plan {
@@ -98,7 +80,7 @@ pub(super) struct Plan {
     /// People on the list who match the selection.
     pub(super) selected: u64,
     /// The people who do not get the message. Those whose result is unknown are also among [`SkipReason::HadIt`].
-    pub(super) skipped: SkipCounts,
+    pub(super) skipped: Counts<SkipReason>,
 }
 
 impl Plan {
@@ -108,7 +90,7 @@ impl Plan {
             let in_state = deliveries.iter().filter(|it| it.status.state == state);
             in_state.count() as u64
         };
-        let mut skipped = SkipCounts::default();
+        let mut skipped = Counts::new(SkipReason::ALL);
         skipped.add(SkipReason::UnderWay, count(DeliveryState::Sending));
         if !resend.contains(&DeliveryState::Unknown) {
             skipped.add(SkipReason::Unknown, count(DeliveryState::Unknown));
@@ -168,8 +150,9 @@ impl Plan {
     /// Says why nobody gets the message.
     pub(super) fn why_empty(&self) -> String {
         let mut reasons = vec![format!("{} selected", self.selected)];
-        let skipped = self.skipped.iter().filter(|(.., count)| *count > 0);
-        reasons.extend(skipped.map(|(_, text, count)| format!("{count} {text}")));
+        let skipped = SkipReason::ALL.map(|reason| (self.skipped.get(reason), reason.text()));
+        let skipped = skipped.into_iter().filter(|(count, _)| *count > 0);
+        reasons.extend(skipped.map(|(count, text)| format!("{count} {text}")));
         reasons.join("; ")
     }
 
@@ -182,19 +165,5 @@ impl Plan {
                 print_stderr(&format!("{count} {}", reason.text()));
             }
         }
-    }
-
-    /// Returns the numbers of the plan, and the addresses of the recipients.
-    pub(super) fn to_json(&self) -> Value {
-        let addresses = self.people().filter_map(|person| person.email.as_ref());
-        let mut json = json!({
-            "recipients": self.people().count(),
-            "addresses": addresses.map(Email::as_typed).collect::<Vec<_>>(),
-            "selected": self.selected,
-        });
-        for (name, _, count) in self.skipped.iter() {
-            json[name] = count.into();
-        }
-        json
     }
 }

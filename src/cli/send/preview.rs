@@ -1,4 +1,5 @@
-//! `landing send --dry-run`: the people who would get the message, and the first one as it would look.
+//! `landing send --dry-run`: the people who would get the message, and the first one as it would look. If there is nobody, also
+//! without the option.
 
 use std::io;
 
@@ -11,6 +12,7 @@ use super::{
 use crate::{
     cli::{delivery_counts::DeliveryCounts, terminal::output::OutputArgs},
     mail::RenderedMessage,
+    waitlist::Email,
 };
 
 /// Returns the first person who gets the message, and their message.
@@ -26,7 +28,11 @@ fn render_first<'a>(
 
 /// Returns what `--json` prints. Before a send, and if nobody gets the message, all results are zero.
 pub(super) fn to_json(plan: &Plan, writer: &MessageWriter<'_>) -> Value {
-    let mut json = plan.to_json();
+    let addresses = plan.people().filter_map(|person| person.email.as_ref());
+    let mut json = json!(plan.skipped);
+    json["recipients"] = json!(plan.people().count());
+    json["addresses"] = json!(addresses.map(Email::as_typed).collect::<Vec<_>>());
+    json["selected"] = json!(plan.selected);
     json["message"] = writer.template.id().as_str().into();
     let first = render_first(plan, writer);
     json["first"] = first.map_or(Value::Null, |(_, message)| {

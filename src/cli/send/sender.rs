@@ -80,10 +80,11 @@ impl<'a> Sender<'a> {
         for recipient in recipients.iter().progress_with(bar) {
             // Before anything is recorded: after a crash, those who wait are not in doubt.
             self.wait_for_turn();
-            counts.add(match self.is_stopped() {
+            let state = match self.is_stopped() {
                 true => recipient.delivery.status.state,
                 false => self.send(recipient),
-            });
+            };
+            counts.add(state, 1);
         }
         self.runtime.block_on(self.mailer.quit());
         (counts, self.stop)
