@@ -15,11 +15,13 @@ use crate::{
 /// The header row of a CSV file. Spreadsheets recognize UTF-8 by the byte order mark.
 pub(crate) const CSV_HEADER: &str = "\u{feff}email,joined_at,source,confirmed_at";
 
-/// A person as `list` and `export` print them. In JSON, unknown fields are absent.
-#[derive(Serialize)]
+/// A person as `list`, `export` and `show` print them. In JSON, unknown fields are absent.
+#[derive(Default, Serialize)]
 pub(crate) struct EntryFields<'a> {
     pub(crate) email: &'a str,
-    pub(crate) joined_at: String,
+    /// `None` if the person is not on the list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) joined_at: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) source: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -30,7 +32,7 @@ impl<'a> From<&'a WaitlistEntry> for EntryFields<'a> {
     fn from(entry: &'a WaitlistEntry) -> Self {
         Self {
             email: entry.email.as_typed(),
-            joined_at: rfc3339(entry.joined_at),
+            joined_at: Some(rfc3339(entry.joined_at)),
             source: entry.source.as_ref().map(Source::as_str),
             confirmed_at: entry.confirmed_at.map(rfc3339),
         }
@@ -50,7 +52,7 @@ impl EntryFields<'_> {
             out,
             "{},{},{},{}",
             escape_formula(self.email),
-            self.joined_at,
+            self.joined_at.as_deref().unwrap_or_default(),
             escape_formula(self.source.unwrap_or_default()),
             self.confirmed_at.as_deref().unwrap_or_default(),
         )

@@ -42,7 +42,7 @@ pub(super) fn run(args: &ListArgs) -> anyhow::Result<()> {
                 continue;
             }
             let columns = [
-                &*entry.joined_at,
+                entry.joined_at.as_deref().unwrap_or_default(),
                 entry.email,
                 entry.source.unwrap_or_default(),
                 entry.confirmed_at.as_deref().unwrap_or_default(),

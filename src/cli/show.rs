@@ -8,12 +8,13 @@ use serde::Serialize;
 use super::{
     address::{parse_listed_address, why_not_listed},
     delivery_counts::ShownDelivery,
+    export_format::EntryFields,
     store_location::StoreArgs,
     terminal::output::OutputArgs,
     time::rfc3339,
     waitlist_handle::WaitlistHandle,
 };
-use crate::waitlist::{AddressFilter, Email, Selection, Source};
+use crate::waitlist::{AddressFilter, Email, Selection};
 
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -35,16 +36,10 @@ pub(super) struct ShowArgs {
 /// Everything that is stored about a person.
 #[derive(Serialize)]
 struct ShownPerson<'a> {
-    email: &'a str,
-    /// `None` if the person is not on the list.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    joined_at: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    source: Option<String>,
+    #[serde(flatten)]
+    entry: EntryFields<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     asked_at: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    confirmed_at: Option<String>,
     /// The list has a hash of the address, so no import adds it.
     suppressed: bool,
     /// The messages to the hash of the address.
@@ -71,17 +66,18 @@ pub(super) fn run(args: &ShowArgs) -> anyhow::Result<()> {
     let suppressed = list.is_suppressed(&args.email)?;
     // The reader of the output may be slow, and must not keep the list open.
     drop(list);
-    let entry = entry.as_ref();
+    let unlisted = EntryFields {
+        email: args.email.as_typed(),
+        ..EntryFields::default()
+    };
+    let asked_at = entry.as_ref().and_then(|it| it.asked_at);
     let shown = ShownPerson {
-        email: entry.map_or(&args.email, |it| &it.email).as_typed(),
-        joined_at: entry.map(|it| rfc3339(it.joined_at)),
-        source: entry.and_then(|it| it.source.as_ref().map(Source::to_string)),
-        asked_at: entry.and_then(|it| it.asked_at.map(rfc3339)),
-        confirmed_at: entry.and_then(|it| it.confirmed_at.map(rfc3339)),
+        entry: entry.as_ref().map_or(unlisted, EntryFields::from),
+        asked_at: asked_at.map(rfc3339),
         suppressed,
         messages,
     };
-    if shown.joined_at.is_none() && !shown.suppressed && shown.messages.is_empty() {
+    if shown.entry.joined_at.is_none() && !shown.suppressed && shown.messages.is_empty() {
         bail!(
             "{}; nothing is stored about this address, also no hash of it",
             why_not_listed(&args.email, &format!("the list in {location}"))
@@ -108,23 +104,26 @@ fn find_messages(list: &WaitlistHandle, email: &Email) -> anyhow::Result<Vec<Sho
 impl ShownPerson<'_> {
     fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let mut line = |name: &str, value: &str| writeln!(out, "{name:12}  {value}");
-        match self.joined_at {
-            Some(_) => line("address", self.email)?,
+        let EntryFields {
+            email,
+            joined_at,
+            source,
+            confirmed_at,
+        } = &self.entry;
+        match joined_at {
+            Some(_) => line("address", email)?,
             None => line(
                 "address",
-                &format!(
-                    "{} is not on the list; it has a keyed hash of the address:",
-                    self.email
-                ),
+                &format!("{email} is not on the list; it has a keyed hash of the address:"),
             )?,
         }
         for (name, value) in [
-            ("joined at", &self.joined_at),
-            ("source", &self.source),
-            ("asked at", &self.asked_at),
-            ("confirmed at", &self.confirmed_at),
+            ("joined at", joined_at.as_deref()),
+            ("source", *source),
+            ("asked at", self.asked_at.as_deref()),
+            ("confirmed at", confirmed_at.as_deref()),
         ] {
-            value.as_ref().map_or(Ok(()), |value| line(name, value))?;
+            value.map_or(Ok(()), |value| line(name, value))?;
         }
         if self.suppressed {
             line("suppressed", "yes: no import adds the address")?;
