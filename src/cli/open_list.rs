@@ -78,11 +78,6 @@ impl StoreLocation {
 
     /// Opens the list. If there is none, returns `None`, or creates it.
     fn try_open(&self, create: bool) -> Result<Option<WaitlistHandle>, OpenListError> {
-        if let Self::Directory(data) = self
-            && data.is_file()
-        {
-            return Err(OpenListError::File(self.clone()));
-        }
         // Before the list is opened: if no thread can be started, the list stays free for other processes.
         let runtime = static_runtime(match self {
             Self::Directory(_) => runtime::Builder::new_current_thread(),
@@ -105,11 +100,6 @@ impl StoreLocation {
         runtime: &Handle,
         must_stop: &AtomicBool,
     ) -> Result<ServedList, OpenListError> {
-        if let Self::Directory(data) = self
-            && data.is_file()
-        {
-            return Err(OpenListError::File(self.clone()));
-        }
         self.warn_of_other_owner();
         let open = || -> Result<ServedList, OpenListError> {
             Ok(match self {
@@ -196,6 +186,11 @@ impl StoreLocation {
         must_stop: &AtomicBool,
         say: impl Fn(&str),
     ) -> Result<T, OpenListError> {
+        if let Self::Directory(data) = self
+            && data.is_file()
+        {
+            return Err(OpenListError::File(self.clone()));
+        }
         let started = Instant::now();
         let may_retry =
             || started.elapsed() < OPEN_RETRY_TIMEOUT && !must_stop.load(Ordering::Relaxed);

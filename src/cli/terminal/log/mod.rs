@@ -14,7 +14,7 @@ use std::{
 };
 
 use jiff::Timestamp;
-use serde::Serialize;
+use serde_json::json;
 use tracing::Level;
 use tracing_subscriber::{filter::Targets, layer::SubscriberExt, util::SubscriberInitExt};
 
@@ -86,19 +86,7 @@ impl Drop for LogGuard {
 
 /// Returns a line of the log as JSON.
 fn json_line(level: Level, message: &str) -> String {
-    /// The fields of a line, in the same order as in the log.
-    #[derive(Serialize)]
-    struct Line<'a> {
-        timestamp: String,
-        level: &'static str,
-        message: &'a str,
-    }
-    let line = Line {
-        timestamp: now(),
-        level: level.as_str(),
-        message,
-    };
-    serde_json::to_string(&line).unwrap_or_default()
+    json!({ "timestamp": now(), "level": level.as_str(), "message": message }).to_string()
 }
 
 fn now() -> String {
