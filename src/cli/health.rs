@@ -1,6 +1,6 @@
 //! `landing health`: asks the running server whether visitors can sign up, for the health check of a container.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 
 use anyhow::{Context, bail};
 use hyper::{Method, StatusCode};
@@ -25,13 +25,7 @@ pub(super) fn run(HealthArgs { addr }: &HealthArgs) -> anyhow::Result<()> {
         .enable_all()
         .build()
         .context("cannot start")?;
-    // A server that listens on all addresses is asked on one of this machine.
-    let host = match addr.ip() {
-        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
-        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
-        ip => ip,
-    };
-    let addr = SocketAddr::new(host, addr.port());
+    // The address of a server that listens on all addresses leads to this machine.
     let response = runtime.block_on(request(&format!("http://{addr}/readyz"), Method::GET, None));
     let response = response.with_context(|| format!("no healthy server at {addr}"))?;
     match response.status() {

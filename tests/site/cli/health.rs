@@ -8,6 +8,9 @@ fn succeeds_while_the_server_stores_sign_ups() {
     let mut cli = with_server();
     let addr = cli.server.as_ref().expect("a server").addr.clone();
     cli.run(&["health", "--addr", &addr]).success();
+    // As in a container.
+    let all_addresses = addr.replace("127.0.0.1", "0.0.0.0");
+    cli.run(&["health", "--addr", &all_addresses]).success();
     cli.server = None;
     cli.assert_fails(
         &["health", "--addr", &addr],
