@@ -27,11 +27,9 @@ pub(super) struct OutputFileArgs {
 }
 
 impl OutputFileArgs {
-    /// Returns the path, unless it is a name of standard output. Opening that would overwrite the file behind `>>` from its
-    /// start.
+    /// Returns the path, unless it is that of standard output: `-`.
     pub(super) fn path(&self) -> Option<&Path> {
-        let path = self.output.as_deref();
-        path.filter(|it| !STDOUT_NAMES.contains(&&*it.to_string_lossy()))
+        self.output.as_deref().filter(|it| *it != "-")
     }
 
     /// Writes to the file, or to standard output. Returns the name of the file, and what `write` returns.
@@ -47,9 +45,6 @@ impl OutputFileArgs {
         Ok(Some((path.display().to_string(), written)))
     }
 }
-
-/// Names of standard output.
-const STDOUT_NAMES: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
 
 /// Writes a file that only its owner can read. It appears under its name once it is complete and synced.
 ///
