@@ -11,8 +11,8 @@ use crate::waitlist::{PostgresOpenError, SledOpenError};
 #[derive(Debug, Error)]
 pub(super) enum OpenListError {
     #[error(
-        "there is no waitlist in {0}; choose its location with --store, or create it with `landing serve` or \
-             `landing import`"
+        "there is no waitlist in {0}; choose its location with --store, or create it with `landing serve`, \
+         `landing import` or `landing add`"
     )]
     Missing(StoreLocation),
     #[error(

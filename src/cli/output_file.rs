@@ -21,7 +21,7 @@ use anyhow::bail;
 #[derive(clap::Args)]
 pub(super) struct OutputFileArgs {
     /// File to write, instead of standard output. Only its owner can read it. It appears under this name once it is
-    /// complete
+    /// complete, and replaces an earlier file
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
