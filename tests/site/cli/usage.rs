@@ -22,34 +22,6 @@ fn headings(help: &str) -> Vec<&str> {
 }
 
 #[test]
-fn heading_of_mail_has_only_the_options_of_mail() {
-    let cli = without_server();
-    for command in ["serve", "send", "mail-check"] {
-        let help = cli.stdout(&[command, "--help"]);
-        let (_, mail) = help.split_once("\nMail:\n").expect("a heading");
-        let (mail, _) = mail.split_once("\nExample").expect("the end");
-        let options = mail
-            .split_whitespace()
-            .filter(|word| word.starts_with("--"));
-        let mut options: Vec<_> = options.collect();
-        // It is named in the text of another option.
-        options.retain(|option| *option != "--mail-from]");
-        assert_eq!(
-            options,
-            [
-                "--smtp",
-                "--mail-from",
-                "--bounce-address",
-                "--postal-address",
-                "--dkim-key",
-                "--dkim-selector",
-            ],
-            "{help}"
-        );
-    }
-}
-
-#[test]
 fn help_lists_every_command_in_a_group_and_with_an_example() {
     let cli = without_server();
     let help = cli.stdout(&["--help"]);
