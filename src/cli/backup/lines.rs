@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// The format that this program writes and reads. A change of a field of a [`BackupItem`] needs a new one.
-pub(super) const FORMAT: u64 = 1;
+pub(super) const FORMAT_VERSION: u64 = 1;
 
 /// The first line and the last one.
 #[derive(Deserialize, Serialize)]

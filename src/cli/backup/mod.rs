@@ -14,7 +14,7 @@ use anyhow::bail;
 use indicatif::ProgressBar;
 use serde_json::json;
 
-use self::lines::{FORMAT, Frame, Header, Summary, Trailer, to_line};
+use self::lines::{FORMAT_VERSION, Frame, Header, Summary, Trailer, to_line};
 use super::{
     output_file::OutputFileArgs,
     store_location::StoreArgs,
@@ -76,7 +76,7 @@ pub(super) fn write_backup(
 ) -> io::Result<Trailer> {
     let suppressions = list.suppressions().map_err(io::Error::other)?;
     let first = to_line(&Frame::Backup(Header {
-        format: FORMAT,
+        format: FORMAT_VERSION,
         program: format!("landing {}", env!("LANDING_VERSION")),
         created_at: SystemTime::now(),
         key: suppressions.list_key(),

@@ -11,7 +11,7 @@ use std::{
 use serde_json::Value;
 use thiserror::Error;
 
-use super::lines::{BackupCounts, FORMAT, Frame, Header, Summary, to_line};
+use super::lines::{BackupCounts, FORMAT_VERSION, Frame, Header, Summary, to_line};
 use crate::waitlist::{BackupItem, ListKey, MessageId};
 
 /// The beginning of the last line.
@@ -29,7 +29,7 @@ pub(crate) enum BackupError {
     )]
     NotABackup,
     #[error(
-        "it is a backup of format {format}, and this program reads format {FORMAT}; use {program}, which wrote it, or a \
+        "it is a backup of format {format}, and this program reads format {FORMAT_VERSION}; use {program}, which wrote it, or a \
          newer version"
     )]
     OtherFormat { format: u64, program: String },
@@ -61,7 +61,7 @@ impl<R: Read> BackupReader<R> {
         let header = parsed.and_then(|it| it.get("backup").cloned());
         let header = header.ok_or(BackupError::NotABackup)?;
         match header["format"].as_u64() {
-            Some(FORMAT) => {}
+            Some(FORMAT_VERSION) => {}
             Some(format) => {
                 let program = header["program"].as_str().unwrap_or_default().to_owned();
                 return Err(BackupError::OtherFormat { format, program });
