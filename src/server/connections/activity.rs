@@ -150,8 +150,7 @@ impl State {
             Phase::Slow
         } else if !self.has_request {
             Phase::Idle
-        } else if self.is_read_blocked {
-            // The body of the request does not arrive.
+        } else if self.has_body && self.is_read_blocked {
             Phase::Slow
         } else {
             Phase::Busy

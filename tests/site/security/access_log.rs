@@ -1,7 +1,7 @@
 //! The access log: its lines, and what they must not contain.
 
 use std::{
-    io::{Write, read_to_string},
+    io::{BufRead, BufReader, Write},
     net::{Shutdown, TcpStream},
 };
 
@@ -139,10 +139,13 @@ fn logs_rejected_requests_but_not_unparsable_ones() {
     for (sent, status, _) in &cases {
         let mut stream = TcpStream::connect(&server.addr).expect("the server listens");
         stream.write_all(sent).expect("the server reads");
-        stream
-            .shutdown(Shutdown::Write)
-            .expect("the connection is open");
-        let response = read_to_string(stream).expect("the connection is not reset");
+        if status.is_empty() {
+            let done = stream.shutdown(Shutdown::Write);
+            done.expect("the connection is open");
+        }
+        let mut response = String::new();
+        let read = BufReader::new(stream).read_line(&mut response);
+        read.expect("the connection is not reset");
         let actual = response.split(' ').nth(1).unwrap_or_default();
         assert_eq!(actual, *status, "{}", sent.escape_ascii());
     }

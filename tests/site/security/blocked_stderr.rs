@@ -3,7 +3,7 @@
 use std::{
     fs::{self, File},
     io::{self, BufRead, PipeReader, Read, Write},
-    net::{Shutdown, TcpStream},
+    net::TcpStream,
     os::{fd::AsFd, unix::net::UnixListener},
     path::Path,
     process::{Command, Stdio},
@@ -35,7 +35,9 @@ const REQUESTS: usize = 15_000;
 
 /// Sends [`REQUESTS`] requests, which make the server log more lines than it can keep.
 fn flood(server: &ServerProcess) {
-    let requests = "GET /robots.txt HTTP/1.1\r\nHost: site\r\n\r\n".repeat(REQUESTS);
+    let request = "GET /robots.txt HTTP/1.1\r\nHost: site\r\n\r\n";
+    let last = request.replace("site\r\n", "site\r\nConnection: close\r\n");
+    let requests = request.repeat(REQUESTS - 1) + &last;
     let mut stream = TcpStream::connect(&server.addr).expect("the server listens");
     let mut responses = stream.try_clone().expect("a second handle");
     let reader = thread::spawn(move || {
@@ -45,9 +47,6 @@ fn flood(server: &ServerProcess) {
     stream
         .write_all(requests.as_bytes())
         .expect("the server reads");
-    stream
-        .shutdown(Shutdown::Write)
-        .expect("the connection is open");
     let responses = reader.join().expect("no panic").expect("responses");
     let count = String::from_utf8_lossy(&responses)
         .matches("200 OK")
