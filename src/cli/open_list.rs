@@ -128,6 +128,7 @@ impl StoreLocation {
     pub(super) fn warn_of_other_owner(&self) {
         let own = geteuid().as_raw();
         if let Self::Directory(data) = self
+            && data.is_dir()
             && let Ok(owner) = fs::metadata(data).map(|directory| directory.uid())
             && owner != own
         {

@@ -29,7 +29,7 @@ pub(super) struct OutputFileArgs {
 impl OutputFileArgs {
     /// Returns the path, unless it is that of standard output: `-`.
     pub(super) fn path(&self) -> Option<&Path> {
-        self.output.as_deref().filter(|it| *it != "-")
+        self.output.as_deref().filter(|it| it.as_os_str() != "-")
     }
 
     /// Writes to the file, or to standard output. Returns the name of the file, and what `write` returns.

@@ -139,6 +139,7 @@ fn new_server_waits_for_the_address_and_the_list_of_the_old_one() {
 fn json_error(output: &Output) -> String {
     let text = stderr(output);
     assert_eq!(text.lines().count(), 1, "{text}");
+    assert!(text.starts_with("{\"timestamp\":"), "{text}");
     let line: Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(line["level"], "ERROR", "{text}");
     let time = line["timestamp"].as_str().expect("a time");

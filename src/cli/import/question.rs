@@ -53,8 +53,8 @@ pub(super) enum StatusReason {
 /// Maximum number of values of a column that is proposed as the one that says who has left, and of such columns.
 const STATUS_VALUES_MAX: usize = 12;
 const STATUS_COLUMNS_MAX: usize = 5;
-/// Earliest time of a column that is proposed for the sign-up times, counted from 1970: 1 January 2000. A column of birthdays has
-/// earlier ones.
+/// Earliest time of most values in a column that is proposed for the sign-up times, counted from 1970: 1 January 2000. A column
+/// of birthdays has earlier ones.
 const EARLIEST_SIGN_UP: Duration = Duration::from_secs(946_684_800);
 /// What the owner must replace by one of them, so that nobody runs the command without a decision.
 const LEFT_OR_STAY: &str = "--left/--stay/--undecided";
@@ -179,10 +179,12 @@ fn dates(column: &Column) -> Option<Vec<SystemTime>> {
         .filter(|dates| !dates.is_empty())
 }
 
-/// Whether all values are dates, and none is too early for a sign-up.
+/// Whether all values are dates, and most are not too early for a sign-up. Some programs write 1970 if they know no time.
 fn may_have_sign_up_times(column: &Column) -> bool {
-    let dates = dates(column);
-    dates.is_some_and(|it| it.iter().all(|time| *time >= UNIX_EPOCH + EARLIEST_SIGN_UP))
+    dates(column).is_some_and(|dates| {
+        let is_early = |time: &&SystemTime| **time < UNIX_EPOCH + EARLIEST_SIGN_UP;
+        dates.iter().filter(is_early).count() * 2 < dates.len()
+    })
 }
 
 /// Whether a column has so few values that each can say whether a person has left.

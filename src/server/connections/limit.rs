@@ -219,11 +219,9 @@ impl Place {
         let mut activity = self.activity.lock();
         activity.has_request = false;
         activity.is_form = false;
-        let is_beyond_share = |client| places.placed(client) > self.limit.share;
-        if places.busy_to_close > 0
-            && activity.closing.is_none()
-            && self.client.is_some_and(is_beyond_share)
-        {
+        let may_close = places.busy_to_close > 0 && activity.closing.is_none();
+        let client = self.client.filter(|_| may_close);
+        if client.is_some_and(|it| places.placed(it) > self.limit.share) {
             places.busy_to_close -= 1;
             activity.evict();
         }

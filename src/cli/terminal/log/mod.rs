@@ -86,7 +86,9 @@ impl Drop for LogGuard {
 
 /// Returns a line of the log as JSON.
 fn json_line(level: Level, message: &str) -> String {
-    json!({ "timestamp": now(), "level": level.as_str(), "message": message }).to_string()
+    // In the order of the other lines.
+    let (now, level, message) = (now(), level.as_str(), json!(message));
+    format!(r#"{{"timestamp":"{now}","level":"{level}","message":{message}}}"#)
 }
 
 fn now() -> String {
