@@ -7,10 +7,14 @@ use landing::{
     waitlist::{Email, ListKey, OwnerList, SledWaitlist, StoreError},
 };
 use tempfile::TempDir;
-use tokio::{io::AsyncWriteExt, time::sleep};
+use tokio::{
+    io::AsyncWriteExt,
+    time::{sleep, timeout},
+};
 
 use crate::{
     fixtures::failing_store,
+    process::TEST_TIMEOUT,
     test_site::{TestSite, header},
 };
 
@@ -91,9 +95,12 @@ async fn person_who_closes_the_page_at_once_is_unsubscribed() {
     let sent = browser.write_all(request.as_bytes()).await;
     sent.expect("the server reads");
     drop(browser);
-    while site.count().await > 1 {
-        sleep(Duration::from_millis(10)).await;
-    }
+    let left = async {
+        while site.count().await > 1 {
+            sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(TEST_TIMEOUT, left).await.expect("Ann has left");
 }
 
 #[tokio::test]
