@@ -42,7 +42,7 @@ const FAILED_SWEEP_PAUSE: Duration = Duration::from_secs(60);
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Number of clients in a row with trouble, from which on everybody waits.
 const CLIENTS_TOGETHER: usize = 3;
-/// The longest pause for everybody after trouble: three clients can cause it, and somebody else is to be asked within a minute.
+/// The longest pause for everybody after trouble: three clients can cause it, and somebody else must be asked within a minute.
 const LONGEST_PAUSE_FOR_ALL: Duration = Duration::from_secs(45);
 /// Pause before a person is asked after another process has changed the ledger.
 const CHANGED_LEDGER_PAUSE: Duration = Duration::from_millis(100);

@@ -29,7 +29,7 @@
 //! | statements | late | repeated |
 //! |---|---|---|
 //! | `JOIN` | the epoch | the id of each sign-up |
-//! | `ADD_FACTS` | the epoch, and what was known about each person | the ids that the first attempt found |
+//! | `ADD_FACTS` | the epoch, and the times that each person had | the ids that the first attempt found |
 //! | `ERASE` | the epoch | the ids of the sign-ups |
 //! | `CORRECT` | the epoch | the id of the sign-up, and the epoch of the first attempt |
 //! | `SUPPRESS`, `LIFT`, `RECOUNT` | the epoch | they do the same again |

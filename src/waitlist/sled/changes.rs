@@ -1,4 +1,4 @@
-//! What was changed about entries after their sign-ups. It is later in the log than the entries.
+//! The changes to entries after their sign-ups. They are later in the log than the entries.
 
 use std::collections::{HashMap, HashSet};
 

@@ -2,8 +2,8 @@
 //!
 //! - `open`: opens or creates the list, by way of a copy (`scratch_copy`), with a `deadline` and under a `lock`.
 //! - `database`: sled's settings, and the format check.
-//! - `contents`: what the committer knows of the list, which it reads at the start. `changes`: what was changed about
-//!   entries.
+//! - `contents`: what the committer knows of the list, which it reads at the start. `changes`: the
+//!   changes to entries.
 //! - `record`, `items`: the stored format.
 //! - `committer`: the thread that writes. `ledger`, `ledger_states`: its ledger.
 //! - `compaction`: replaces the store by a copy without its erased addresses.

@@ -27,7 +27,7 @@ fn open_creates_no_list_unless_asked() {
     assert_eq!(list.expect("there is a list").count(), 0);
 }
 
-/// While it looks for a pooler.
+/// The connection breaks while the store looks for a pooler.
 #[tokio::test(flavor = "multi_thread")]
 async fn lost_connection_is_not_mistaken_for_a_pooler() {
     for others in 0..4 {

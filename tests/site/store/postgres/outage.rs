@@ -218,7 +218,7 @@ async fn list_without_a_privilege_is_not_ready() {
     }
 }
 
-/// As a trigger may raise it each time.
+/// A trigger raises a serialization failure each time.
 #[tokio::test(flavor = "multi_thread")]
 async fn conflict_that_lasts_is_an_outage() {
     let database = SharedDatabase::create();

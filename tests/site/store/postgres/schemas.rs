@@ -92,7 +92,7 @@ async fn person_whose_time_was_set_by_hand_can_confirm() {
     assert_eq!(list.add_facts(facts).await, Ok(vec![true]));
 }
 
-/// It would wait for the lock, and others for its own.
+/// While it waited for a lock, all instances would wait behind it.
 #[tokio::test(flavor = "multi_thread")]
 async fn restore_into_a_list_with_people_locks_nothing() {
     let database = SharedDatabase::create();
