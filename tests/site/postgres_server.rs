@@ -3,7 +3,6 @@
 use std::{
     env, fs,
     io::Write,
-    net::TcpListener,
     ops::Deref,
     os::unix::{
         fs::{PermissionsExt, chown},
@@ -18,9 +17,10 @@ use std::{
 };
 
 use landing::waitlist::DatabaseUrl;
-use rand::RngExt;
 use tempfile::TempDir;
 use uuid::Uuid;
+
+use crate::process::free_port;
 
 /// The server for all tests that do not disturb it. It is removed when this process exits.
 pub(crate) static SHARED_SERVER: LazyLock<PostgresServer> =
@@ -372,15 +372,4 @@ fn assert_success(output: &Output) {
         "{}",
         String::from_utf8_lossy(&output.stderr)
     );
-}
-
-/// Returns a free port below the range from which the kernel assigns ports to other sockets (32768 to 60999
-/// on Linux).
-pub(crate) fn free_port() -> u16 {
-    loop {
-        let port = rand::rng().random_range(20_000..30_000);
-        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
-            return port;
-        }
-    }
 }

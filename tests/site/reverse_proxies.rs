@@ -9,8 +9,7 @@ use std::{
 };
 
 use crate::{
-    postgres_server::free_port,
-    process::{Sandbox, ServerProcess, landing, restart_under_requests, wait_until},
+    process::{Sandbox, ServerProcess, free_port, landing, restart_under_requests, wait_until},
     socket_activation::{ONE_SOCKET, activated},
 };
 

@@ -3,7 +3,6 @@
 
 use std::{
     fs,
-    net::TcpListener,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::{Command, Output},
@@ -11,7 +10,7 @@ use std::{
 
 use tempfile::TempDir;
 
-use crate::process::{self, wait_until};
+use crate::process::{self, free_port, wait_until};
 
 /// A running Postfix. It accepts mail for example.com from users who have logged in.
 struct Postfix {
@@ -39,12 +38,6 @@ fn succeed(command: &mut Command) -> Output {
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{command:?}: {stderr}");
     output
-}
-
-/// Returns a port that nobody listens on.
-fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    listener.local_addr().expect("an address").port()
 }
 
 impl Postfix {

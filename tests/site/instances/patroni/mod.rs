@@ -26,8 +26,7 @@ use tempfile::TempDir;
 use super::{Instance, load_balancer::balancer};
 use crate::{
     durability::env_number,
-    postgres_server::free_port,
-    process::{wait_until, wait_up_to},
+    process::{free_port, wait_until, wait_up_to},
     reverse_proxies::{ProxyProcess, haproxy, recipe_below},
 };
 use cluster::{Cluster, HEADING, RECOVERY_TIMEOUT};
