@@ -324,12 +324,9 @@ pub mod links {
         "This address is not on the waitlist any more. You can join again at any time.";
     /// Title and heading if a link is incomplete, or was not made by this site.
     pub const WRONG_LINK_TITLE: &str = "This link does not work";
-    /// Below the heading, for a confirmation link.
-    pub const WRONG_CONFIRM_LINK: &str =
-        "The link may be cut off. Open it in the message again, or copy all of it.";
-    /// Below the heading, before the owner's address, for an unsubscribe link.
-    pub const WRONG_UNSUBSCRIBE_LINK: &str = "The link may be cut off. Open it in the message again, or write to us \
-        and we will take you off the list:";
+    /// Below the heading, before the owner's address.
+    pub const WRONG_LINK: &str = "The link may be cut off. Open it in the message again, or write to us and we will \
+        confirm your address or take it off the list:";
     /// Title and heading if the list cannot be written.
     pub const CONFIRM_FAILED_TITLE: &str = "We could not confirm your address";
     /// Title and heading if the list cannot be written.

@@ -128,18 +128,16 @@ pub enum LinkPage {
     AlreadyConfirmed,
     /// The person is not on the list any more.
     NotListed,
-    /// The link is incomplete, or was not made by this site.
-    WrongConfirmLink,
     /// The list could not be written.
     ConfirmFailed,
     /// Asks whether the person wants to leave.
     Unsubscribe,
     /// The person has left.
     Unsubscribed,
-    /// The link is incomplete, or was not made by this site.
-    WrongUnsubscribeLink,
     /// The list could not be written.
     UnsubscribeFailed,
+    /// The link is incomplete, or was not made by this site.
+    WrongLink,
 }
 
 /// Whom a link names, for the page that asks.
@@ -182,10 +180,7 @@ impl LinkPage {
 
     /// Returns whether the link names a person on the list, or one who has left.
     pub fn is_found(self) -> bool {
-        !matches!(
-            self,
-            Self::NotListed | Self::WrongConfirmLink | Self::WrongUnsubscribeLink
-        )
+        !matches!(self, Self::NotListed | Self::WrongLink)
     }
 
     fn content(self) -> (&'static str, &'static str, LinkAction) {
@@ -202,18 +197,14 @@ impl LinkPage {
             Self::Confirmed => (text::CONFIRMED_TITLE, text::CONFIRMED, home),
             Self::AlreadyConfirmed => (text::ALREADY_CONFIRMED_TITLE, text::CONFIRMED, home),
             Self::NotListed => (text::NOT_LISTED_TITLE, text::NOT_LISTED, join),
-            Self::WrongConfirmLink => (text::WRONG_LINK_TITLE, text::WRONG_CONFIRM_LINK, home),
             Self::ConfirmFailed => (text::CONFIRM_FAILED_TITLE, text::FAILED, retry),
             Self::Unsubscribe => {
                 let action = Ask(text::UNSUBSCRIBE, text::STAY);
                 (text::UNSUBSCRIBE_TITLE, text::UNSUBSCRIBE_TEXT, action)
             }
             Self::Unsubscribed => (text::UNSUBSCRIBED_TITLE, text::UNSUBSCRIBED, join),
-            Self::WrongUnsubscribeLink => {
-                let advice = text::WRONG_UNSUBSCRIBE_LINK;
-                (text::WRONG_LINK_TITLE, advice, Contact)
-            }
             Self::UnsubscribeFailed => (text::UNSUBSCRIBE_FAILED_TITLE, text::FAILED, retry),
+            Self::WrongLink => (text::WRONG_LINK_TITLE, text::WRONG_LINK, Contact),
         }
     }
 }

@@ -63,7 +63,7 @@ pub(super) fn route(purpose: TokenPurpose) -> MethodRouter<AppState> {
 /// Returns the page that asks a person, or the one that says why there is nothing to ask.
 async fn find_page(people: &People, purpose: TokenPurpose, token: &str) -> Outcome {
     let Some(email) = find_person(people, purpose, token).await? else {
-        return Ok((wrong_link(purpose), None));
+        return Ok((LinkPage::WrongLink, None));
     };
     let page = match (purpose, people.list.person(&email).await?) {
         (TokenPurpose::Confirm, None) => return Ok((LinkPage::NotListed, None)),
@@ -105,7 +105,7 @@ async fn act(
     request: &Parts,
 ) -> Outcome {
     let Some(email) = find_person(people, purpose, token).await? else {
-        return Ok((wrong_link(purpose), None));
+        return Ok((LinkPage::WrongLink, None));
     };
     let is_listed = people.list.person(&email).await?.is_some();
     if purpose == TokenPurpose::Confirm || !is_listed {
@@ -136,13 +136,6 @@ async fn find_person(
         return Ok(None);
     }
     Ok(people.key.tokens(purpose).await?.person(token))
-}
-
-fn wrong_link(purpose: TokenPurpose) -> LinkPage {
-    match purpose {
-        TokenPurpose::Confirm => LinkPage::WrongConfirmLink,
-        TokenPurpose::Unsubscribe => LinkPage::WrongUnsubscribeLink,
-    }
 }
 
 /// Responds with a page, or after an error with the one that offers another try.

@@ -159,7 +159,7 @@ impl SmtpClient {
         let greeting = timeout(limit, client.read()).await;
         let greeting = greeting.map_err(|_| ConnectError::Timeout { step, limit })?;
         let greeting = greeting.map_err(|error| self.step_error(step, error))?;
-        accept(step, 220, &greeting)
+        accept(step, &greeting)
     }
 
     async fn hello(&self, client: &mut RawClient) -> Result<EhloResponse<String>, ConnectError> {
@@ -170,19 +170,15 @@ impl SmtpClient {
     /// Returns whether the connection must be encrypted now.
     fn needs_start_tls(&self, hello: &EhloResponse<String>) -> Result<bool, ConnectError> {
         // Nobody listens on this machine, and servers on it often have a certificate that no authority has signed. But
-        // some offer a login only over TLS.
-        let is_needed = match self.url.encryption {
-            SmtpEncryption::Tls => false,
-            SmtpEncryption::StartTls => true,
-            SmtpEncryption::Optional => {
-                self.url.credentials.is_some() && hello.auth_mechanisms == 0
-            }
-        };
+        // some offer a login only over TLS, which Optional must use then.
+        let is_login_hidden = self.url.credentials.is_some() && hello.auth_mechanisms == 0;
         let is_offered = hello.has_capability(EXT_START_TLS);
-        if self.url.encryption == SmtpEncryption::StartTls && !is_offered {
-            return Err(ConnectError::NoStartTls);
+        match self.url.encryption {
+            SmtpEncryption::Tls => Ok(false),
+            SmtpEncryption::StartTls if !is_offered => Err(ConnectError::NoStartTls),
+            SmtpEncryption::StartTls => Ok(true),
+            SmtpEncryption::Optional => Ok(is_offered && is_login_hidden),
         }
-        Ok(is_needed && is_offered)
     }
 
     async fn start_tls(&self, client: &mut RawClient) -> Result<(), ConnectError> {
@@ -190,7 +186,7 @@ impl SmtpClient {
         // not pass for the response to a later command (CVE-2011-0411).
         let (step, response) = (ConnectStep::StartTls, client.cmd(b"STARTTLS\r\n").await);
         let response = response.map_err(|error| self.step_error(step, error))?;
-        accept(step, 220, &response).map(|_| ())
+        accept(step, &response).map(|_| ())
     }
 
     async fn encrypt(
@@ -259,16 +255,12 @@ impl SmtpClient {
     }
 }
 
-/// Returns the words of a response, if it has this code.
-fn accept(
-    step: ConnectStep,
-    code: u16,
-    response: &Response<String>,
-) -> Result<ServerReply, ConnectError> {
+/// Returns the words of a response, if it says that the server is ready.
+fn accept(step: ConnectStep, response: &Response<String>) -> Result<ServerReply, ConnectError> {
     let reply = HiddenWords::default().reply(response);
-    match response.code() == code {
-        true => Ok(reply),
-        false => Err(ConnectError::Rejected { step, reply }),
+    match reply.code {
+        220 => Ok(reply),
+        _ => Err(ConnectError::Rejected { step, reply }),
     }
 }
 

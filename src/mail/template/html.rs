@@ -5,7 +5,6 @@
 
 use html_escape::{encode_double_quoted_attribute, encode_text};
 
-use super::placeholders::Placeholders;
 use crate::copy;
 
 const PAPER: &str = "#faf9f5";
@@ -35,10 +34,10 @@ const STYLE: &str = "\
 pub(super) fn render(
     subject: &str,
     body: &str,
-    values: &Placeholders<'_>,
+    footer: &[String],
     footer_link: Option<&str>,
 ) -> String {
-    let footer = footer(values, footer_link);
+    let footer = render_footer(footer, footer_link);
     let subject = encode_text(subject);
     format!(
         "<!DOCTYPE html>\n\
@@ -60,17 +59,13 @@ pub(super) fn render(
     )
 }
 
-fn footer(values: &Placeholders<'_>, footer_link: Option<&str>) -> String {
-    let mut lines = vec![encode_text(&values.reason()).into_owned()];
-    if let Some(address) = values.postal_address {
-        lines.push(encode_text(address).into_owned());
-    }
-    if let Some(url) = footer_link {
+fn render_footer(lines: &[String], link: Option<&str>) -> String {
+    let mut lines: Vec<_> = lines.iter().map(encode_text).collect();
+    if let Some(url) = link {
         let url = encode_double_quoted_attribute(url);
         let label = copy::mail::UNSUBSCRIBE;
-        lines.push(format!(
-            "<a href=\"{url}\" style=\"color:{MUTED}\">{label}</a>"
-        ));
+        let link = format!("<a href=\"{url}\" style=\"color:{MUTED}\">{label}</a>");
+        lines.push(link.into());
     }
     format!(
         "<p class=\"muted line\" style=\"margin:32px 0 0;padding:16px 0 0;border-top:1px solid {LINE};\

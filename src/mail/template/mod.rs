@@ -124,20 +124,17 @@ impl Template {
             has_unsubscribe_link,
         } = &self.body;
         let footer_link = values.unsubscribe.filter(|_| !has_unsubscribe_link);
-        RenderedMessage {
-            html: html::render(&subject, &values.fill_html(html), values, footer_link),
-            text: self.render_text(values, footer_link),
-            subject,
-        }
-    }
-
-    fn render_text(&self, values: &Placeholders<'_>, footer_link: Option<&str>) -> String {
         let mut footer = vec![values.reason()];
         footer.extend(values.postal_address.map(str::to_owned));
+        let html = html::render(&subject, &values.fill_html(html), &footer, footer_link);
         footer.extend(footer_link.map(|url| format!("{}: {url}", copy::mail::UNSUBSCRIBE)));
         let text = values.fill(&self.text);
-        // The mark before a signature, which many programs show in grey (RFC 3676, section 4.3).
-        format!("{text}\n\n-- \n{}\n", footer.join("\n"))
+        RenderedMessage {
+            // The mark before a signature, which many programs show in grey (RFC 3676, section 4.3).
+            text: format!("{text}\n\n-- \n{}\n", footer.join("\n")),
+            html,
+            subject,
+        }
     }
 }
 
