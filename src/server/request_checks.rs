@@ -21,8 +21,10 @@ pub(super) fn check(request: &Request) -> Result<(), RequestError> {
 
 /// Returns the name of a method that RFC 9110 or RFC 5789 has. Routes respond to those that they do not have with 405.
 pub(super) fn method_name(method: &Method) -> Option<&'static str> {
-    let methods = "GET HEAD POST PUT PATCH DELETE OPTIONS TRACE CONNECT";
-    methods.split(' ').find(|known| method == known)
+    let methods = [
+        "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT",
+    ];
+    methods.into_iter().find(|known| method == known)
 }
 
 /// Checks that a request names one host, and that it is valid (RFC 9112, 3.2; RFC 9113, 8.3.1). Otherwise a proxy could route

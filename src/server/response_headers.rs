@@ -9,13 +9,17 @@ use ring::digest::{SHA256, digest};
 use super::site_files::{SiteFiles, WATCHED_BUILD};
 use crate::config::Hsts;
 
+/// Number of headers for which a response has room from the beginning, so that its map need not grow.
+const HEADERS_MAX: usize = 24;
+
 /// The headers that every response gets, except the date.
 pub(super) struct ResponseHeaders(HeaderMap);
 
 impl ResponseHeaders {
     /// Builds the headers for the pages of a site.
     pub(super) fn new(files: &SiteFiles, hsts: Hsts) -> Self {
-        let mut headers = HeaderMap::from_iter(STATIC_HEADERS.map(|(name, value)| {
+        let mut headers = HeaderMap::with_capacity(HEADERS_MAX);
+        headers.extend(STATIC_HEADERS.map(|(name, value)| {
             (
                 HeaderName::from_static(name),
                 HeaderValue::from_static(value),

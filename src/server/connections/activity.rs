@@ -10,7 +10,7 @@ use std::{
 
 use axum::{
     body::Bytes,
-    http::{Method, Request, Version},
+    http::{Request, Version, header},
 };
 use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
 use tokio::time::sleep_until;
@@ -108,8 +108,8 @@ impl State {
         self.has_request = true;
         self.has_body = !request.body().is_end_stream();
         self.is_http2 = request.version() == Version::HTTP_2;
-        self.is_form =
-            request.method() == Method::POST && matches!(request.uri().path(), "/" | "/confirm");
+        let content_type = request.headers().get(header::CONTENT_TYPE);
+        self.is_form = content_type.is_some_and(|it| it == "application/x-www-form-urlencoded");
     }
 
     pub(super) fn finish_read(&mut self, is_blocked: bool, has_bytes: bool) {

@@ -19,15 +19,16 @@ use crate::test_site::TestSite;
 /// Sends a request and returns whether the response is 200. Keeps the connection open.
 pub(super) async fn get_succeeds(stream: &mut TcpStream) -> bool {
     let request = b"GET /healthz HTTP/1.1\r\nHost: site\r\n\r\n";
-    let mut status_line = [0; 12];
-    let is_sent = stream.write_all(request).await.is_ok();
-    let has_response = is_sent && stream.read_exact(&mut status_line).await.is_ok();
-    let is_served = has_response && &status_line == b"HTTP/1.1 200";
-    let mut rest = Vec::new();
-    while is_served && !rest.ends_with(b"\r\n\r\nOK") {
-        rest.push(stream.read_u8().await.expect("the rest"));
+    if stream.write_all(request).await.is_err() {
+        return false;
     }
-    is_served
+    let mut response = Vec::new();
+    while !response.ends_with(b"\r\n\r\nOK") {
+        let Ok(1..) = stream.read_buf(&mut response).await else {
+            return false;
+        };
+    }
+    response.starts_with(b"HTTP/1.1 200")
 }
 
 /// The connections that one browser opens.
@@ -49,9 +50,8 @@ async fn three_hundred_browsers_behind_one_address_are_served() {
         }
         connections
     });
-    let open = join_all(browsers).await;
-    let mut first = open.into_iter().next().expect("a browser");
-    assert!(get_succeeds(&mut first[0]).await, "it stays open");
+    let mut open = join_all(browsers).await;
+    assert!(get_succeeds(&mut open[0][0]).await, "it stays open");
 }
 
 #[tokio::test]
@@ -117,7 +117,7 @@ async fn slow_connections_of_the_largest_client_make_room() {
         assert!(is_served.expect("in time"));
         others.push(stream);
     }
-    let mut statuses = Vec::new();
+    let mut closed = 0;
     for (mut stream, content_type) in slow {
         let mut response = Vec::new();
         // The others needed no more places.
@@ -133,17 +133,14 @@ async fn slow_connections_of_the_largest_client_make_room() {
             // Its path may have been that of another form.
             let leads_home = response.contains(r#"action="/#waitlist""#);
             assert_eq!(leads_home, content_type.contains("html"), "{response}");
-            statuses.push(503);
+            closed += 1;
         }
     }
-    // Only as many as the others needed.
-    assert!(
-        (30..=48).contains(&statuses.len()),
-        "{} closed",
-        statuses.len()
-    );
+    // Only as many as the others needed. Another one may have been closed since it was read.
     let log = captured.text();
-    assert_eq!(log.matches(" status=503 ").count(), statuses.len(), "{log}");
+    let logged = log.matches(" status=503 ").count();
+    assert!((30..=48).contains(&logged), "{log}");
+    assert!((30..=logged).contains(&closed), "{closed} closed: {log}");
     assert!(log.contains("add it to --trusted-proxies"), "{log}");
     assert!(!log.contains("ann@example.com"), "{log}");
 }
