@@ -28,6 +28,8 @@ pub(super) struct Checked<'a> {
     pub(super) people: Vec<Person>,
     /// The other rows, by their lines.
     pub(super) invalid: Vec<(u64, InvalidRow)>,
+    /// Whether they are left out.
+    skips_invalid: bool,
 }
 
 /// Checks a file. Rows without a sign-up time get the current time.
@@ -42,6 +44,7 @@ pub(super) fn check<'a>(table: &'a Table, options: &PlanOptions) -> anyhow::Resu
         plan,
         people: Vec::new(),
         invalid: Vec::new(),
+        skips_invalid: options.skip_invalid,
     };
     if checked.questions.is_empty() {
         checked.read_rows(SystemTime::now());
@@ -52,12 +55,12 @@ pub(super) fn check<'a>(table: &'a Table, options: &PlanOptions) -> anyhow::Resu
 
 impl Checked<'_> {
     /// Returns why the file is not imported: each question and how to answer it, or the number of invalid rows.
-    pub(super) fn obstacle(&self, options: &PlanOptions) -> Option<String> {
+    pub(super) fn obstacle(&self) -> Option<String> {
         if !self.questions.is_empty() {
-            let questions = self.questions.iter().filter_map(Question::text);
+            let questions = self.questions.iter().filter_map(|it| it.text.as_deref());
             return Some(questions.collect::<Vec<_>>().join("\n  "));
         }
-        let is_obstacle = !self.invalid.is_empty() && !options.skip_invalid;
+        let is_obstacle = !self.invalid.is_empty() && !self.skips_invalid;
         is_obstacle.then(|| {
             format!(
                 "{} of {} rows cannot be read, see above; correct the file, or leave them out with --skip-invalid",

@@ -3,11 +3,12 @@
 //! An import is a closed world: nothing is guessed. The file is read to memory. From its values, the plan is made. By the plan,
 //! each row must be readable before anybody is added.
 //!
-//! - `command`: the command line.
+//! - `command`: runs the command.
 //! - `input_file`: reads the file. `table`: its rows. `column`: the values of each column.
-//! - `options`, `presets`, `field`: what says what a column is for.
+//! - `options`: the command line. With `presets` and `field`, it says what a column is for.
 //! - `plan`: what each column is for.
-//! - `question`: what the owner must answer, and the best answers. `preview` shows them, and `ask` asks on a terminal.
+//! - `question`: what the owner must answer, and the answers as arguments of the command. `preview` shows them, and `ask` asks on
+//!   a terminal.
 //! - `brake`: the words by which an ignored column is noticed.
 //! - `person`, `times`: read a row by the plan. `check`: all rows, before anybody is added.
 //! - `adding`: adds the people, or counts what that would do.
@@ -34,8 +35,5 @@ mod table;
 mod text;
 mod times;
 
-pub(super) use self::{
-    command::{ImportArgs, run},
-    table::read_addresses,
-};
+pub(super) use self::{command::run, options::ImportArgs, table::read_addresses};
 pub use self::{dry_run::import_dry_run, person::Person, plan::Verdict};

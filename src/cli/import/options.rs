@@ -1,27 +1,68 @@
-//! What says what the columns of a file mean: the owner's options. A preset says the same in the same way.
+//! The options of `landing import`. Most say what the columns of a file mean; a preset says that in the same way.
 
+use std::path::PathBuf;
+
+use clap::{Args, FromArgMatches};
 use serde::Deserialize;
 
-use super::{field::Mapping, times};
+use super::times;
+use crate::cli::{store_location::StoreArgs, terminal::output::OutputArgs};
 
-/// The options, as given.
-#[derive(clap::Args, Clone, Default, Deserialize)]
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  landing import list.csv
+  landing import members.csv --preset ghost
+  landing import list.csv --map email=Courriel --left Statut=Désabonné --stay Statut=Abonné --ignore-rest
+
+Reads one address per line, CSV (with commas, semicolons or tabs), and JSON lines. A file that `landing export` wrote \
+is imported as it is, and so is one with exactly the columns and values of a preset. For any other file, an option must \
+say what each column means. Without it nothing is imported: a preview shows the columns with their values, and prints \
+the command to complete. On a terminal, the questions are asked one by one.
+
+The people in a list of bare addresses are added, whatever the name of the file. If they have left, add --everybody-left.
+
+Only people are added of whom the file or an option says that they stay. People who have left are suppressed: no later \
+import adds them, until `landing unsubscribe --undo`. Somebody who is on this list already stays on it unchanged, \
+whatever the file says, so a file can be imported again.
+
+With --confirm-signups, `send` writes only to people who have confirmed their address: map confirmed_at if the other \
+program has it.")]
+pub(in crate::cli) struct ImportArgs {
+    /// File to read, instead of standard input
+    pub(super) file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) plan: PlanOptions,
+    /// List the presets, and how to export there
+    #[arg(long)]
+    pub(super) presets: bool,
+    /// Report what would be imported, and change nothing
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    #[command(flatten)]
+    pub(super) store: StoreArgs,
+    #[command(flatten)]
+    pub(super) output: OutputArgs,
+}
+
+/// What says what the columns mean, as given.
+#[derive(clap::Args, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct PlanOptions {
     /// The column that has a field: email, joined_at, source, confirmed_at or asked_at (when a confirmation was asked for)
     #[arg(long, value_name = "FIELD=COLUMN")]
-    pub(super) map: Vec<Mapping>,
+    pub(super) map: Vec<String>,
     /// People with this value have left: they are suppressed. COLUMN= is an empty cell, COLUMN=* any value that no option names
-    #[arg(long, value_name = "COLUMN=VALUE")]
+    #[arg(long, value_name = "COLUMN=VALUE", allow_hyphen_values = true)]
     pub(super) left: Vec<String>,
     /// People with this value stay: they are added
-    #[arg(long, value_name = "COLUMN=VALUE")]
+    #[arg(long, value_name = "COLUMN=VALUE", allow_hyphen_values = true)]
     pub(super) stay: Vec<String>,
     /// People with this value are left out for now: a later import may add them
-    #[arg(long, value_name = "COLUMN=VALUE")]
+    #[arg(long, value_name = "COLUMN=VALUE", allow_hyphen_values = true)]
     pub(super) undecided: Vec<String>,
     /// Do not read this column
-    #[arg(long, value_name = "COLUMN")]
+    #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
     pub(super) ignore: Vec<String>,
     /// Do not read the columns that no other option names
     #[arg(long)]
@@ -36,43 +77,15 @@ pub(super) struct PlanOptions {
     #[arg(long, value_name = "NAME")]
     pub(super) preset: Option<String>,
     /// How the file writes its dates: %d.%m.%Y for 21.11.2026 (strftime). A time of day may follow the date
-    #[arg(long, value_name = "FORMAT", value_parser = times::parse_format)]
+    #[arg(long, value_name = "FORMAT", value_parser = times::parse_format, overrides_with = "date_format")]
     pub(super) date_format: Option<String>,
     /// Report rows that cannot be read, and import the others. Otherwise they stop the import
     #[arg(long)]
     pub(super) skip_invalid: bool,
 }
 
-impl PlanOptions {
-    /// Returns the options as arguments of a command line, before the shell's quoting.
-    pub(super) fn to_args(&self) -> Vec<String> {
-        let mut args = Vec::new();
-        let mut add = |option: &str, value: &str| args.extend([option.into(), value.into()]);
-        if let Some(preset) = &self.preset {
-            add("--preset", preset);
-        }
-        for Mapping { field, column } in &self.map {
-            add("--map", &format!("{}={column}", field.name()));
-        }
-        if let Some(format) = &self.date_format {
-            add("--date-format", format);
-        }
-        for (option, values) in [
-            ("--left", &self.left),
-            ("--stay", &self.stay),
-            ("--undecided", &self.undecided),
-            ("--ignore", &self.ignore),
-        ] {
-            values.iter().for_each(|value| add(option, value));
-        }
-        let flags = [
-            ("--ignore-rest", self.ignore_rest),
-            ("--nobody-left", self.nobody_left),
-            ("--everybody-left", self.everybody_left),
-            ("--skip-invalid", self.skip_invalid),
-        ];
-        let set = flags.iter().filter(|(_, is_set)| *is_set);
-        args.extend(set.map(|(flag, _)| (*flag).to_owned()));
-        args
-    }
+/// Parses the arguments again, with the answers of the owner.
+pub(super) fn parse(args: &[String]) -> Result<ImportArgs, clap::Error> {
+    let command = ImportArgs::augment_args(clap::Command::new("import")).no_binary_name(true);
+    ImportArgs::from_arg_matches(&command.try_get_matches_from(args)?)
 }

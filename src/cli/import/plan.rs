@@ -3,11 +3,11 @@
 
 use std::collections::HashMap;
 
-use anyhow::{anyhow, bail};
+use anyhow::{Context, anyhow, bail};
 
 use super::{
     column::Column,
-    field::{Field, Mapping},
+    field::Field,
     options::PlanOptions,
     presets,
     table::Table,
@@ -36,13 +36,9 @@ pub(super) enum Use {
     },
 }
 
-/// What the values of a column say about a person.
+/// What the values of a column say about a person. That of `*` is what every other value says that is not empty.
 #[derive(Clone, Default)]
-pub(super) struct StatusValues {
-    verdicts: HashMap<String, Verdict>,
-    /// That of `*`: every other value that is not empty.
-    others: Option<Verdict>,
-}
+pub(super) struct StatusValues(HashMap<String, Verdict>);
 
 /// What every column of a file is for.
 #[derive(Default)]
@@ -58,36 +54,22 @@ pub(super) struct Plan {
     pub(super) is_own: bool,
 }
 
-impl Use {
-    /// Whether the column has times.
-    pub(super) fn is_time(&self) -> bool {
-        matches!(self, Self::Map(field) if field.is_time())
-    }
-}
-
 impl StatusValues {
     /// Returns what `*` says.
     pub(super) fn others(&self) -> Option<Verdict> {
-        self.others
+        self.0.get("*").copied()
     }
 
     /// Returns what a value says. An empty cell where others have a time of leaving (`--left left_at=*`) says that the
     /// person stays.
     pub(super) fn verdict(&self, value: &str) -> Option<Verdict> {
         let key = fold(value);
-        let listed = self.verdicts.get(&key).copied();
-        listed.or(match (key.is_empty(), self.others) {
+        let listed = self.0.get(&key).copied();
+        listed.or(match (key.is_empty(), self.others()) {
             (true, Some(Verdict::Left | Verdict::Undecided)) => Some(Verdict::Stays),
             (true, Some(Verdict::Stays)) => None,
             (_, others) => others,
         })
-    }
-
-    fn insert(&mut self, value: &str, verdict: Verdict) {
-        match value.trim() {
-            "*" => self.others = Some(verdict),
-            value => drop(self.verdicts.insert(fold(value), verdict)),
-        }
     }
 }
 
@@ -176,14 +158,19 @@ impl Plan {
             None if are_owners => Err(no_column(table, column)),
             found => Ok(found),
         };
-        for Mapping { field, column } in &options.map {
+        for text in &options.map {
+            let (field, column) = text.split_once('=').unwrap_or_default();
+            let field = Field::from_name(field.trim()).context(
+                "write --map FIELD=COLUMN; the fields are email, joined_at, source, confirmed_at and asked_at",
+            )?;
             if let Some(at) = find(column)? {
-                let is_same = |it: &Use| matches!(it, Use::Map(mapped) if mapped == field);
-                let others = self.uses.iter_mut();
-                for other in others.filter(|it| it.as_ref().is_some_and(is_same)) {
-                    *other = None;
-                }
-                self.uses[at] = Some(Use::Map(*field));
+                let is_same =
+                    |it: &&mut Option<Use>| matches!(it, Some(Use::Map(it)) if *it == field);
+                self.uses
+                    .iter_mut()
+                    .filter(is_same)
+                    .for_each(|it| *it = None);
+                self.uses[at] = Some(Use::Map(field));
             }
         }
         for (values, verdict) in [
@@ -227,14 +214,14 @@ impl Plan {
             self.uses[at] = Some(Use::Status(StatusValues::default()));
         }
         if let Some(Use::Status(values)) = &mut self.uses[at] {
-            values.insert(value, verdict);
+            values.0.insert(fold(value), verdict);
         }
     }
 
-    /// Whether a column has this field.
-    pub(super) fn has(&self, field: Field) -> bool {
-        let is_field = |it: &Use| matches!(it, Use::Map(mapped) if *mapped == field);
-        self.uses.iter().flatten().any(is_field)
+    /// Returns the column that has a field.
+    pub(super) fn column(&self, field: Field) -> Option<usize> {
+        let is_field = |it: &Option<Use>| matches!(it, Some(Use::Map(mapped)) if *mapped == field);
+        self.uses.iter().position(is_field)
     }
 }
 

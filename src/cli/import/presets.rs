@@ -32,15 +32,11 @@ pub(super) struct PresetFile {
     pub(super) options: PlanOptions,
 }
 
-static PRESETS: LazyLock<Vec<Preset>> = LazyLock::new(|| {
+/// All presets, in the order of the table.
+pub(super) static PRESETS: LazyLock<Vec<Preset>> = LazyLock::new(|| {
     // A test reads the file.
     serde_json::from_str(include_str!("presets.json")).unwrap_or_default()
 });
-
-/// Returns all presets, in the order of the table.
-pub(super) fn all() -> &'static [Preset] {
-    &PRESETS
-}
 
 /// Returns the preset file whose columns a file has. Of several, it is the one with the most. With a name, it is one of
 /// this preset.
@@ -49,7 +45,7 @@ pub(super) fn find(
     name: Option<&str>,
 ) -> Option<(&'static Preset, &'static PresetFile)> {
     let has = |column: &String| table.columns.iter().any(|it| it.name == *column);
-    let named = all()
+    let named = PRESETS
         .iter()
         .filter(|it| name.is_none_or(|name| it.name == name));
     let files = named.flat_map(|preset| preset.files.iter().map(move |file| (preset, file)));

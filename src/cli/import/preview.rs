@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::{
     check::Checked,
     column::Column,
-    options::PlanOptions,
+    person::InvalidRow,
     plan::Use,
     question::command,
     text::{is_showable, quoted},
@@ -16,13 +16,16 @@ const VALUES_SHOWN_MAX: usize = 12;
 /// Maximum number of values that are shown although each occurs once.
 const EXAMPLES_MAX: usize = 3;
 
-/// Writes the preview. `fixed` are the arguments of the command outside the plan.
+/// Writes the preview, or the rows that cannot be read if nothing else is unknown. `args` are the arguments of the command.
 pub(super) fn write(
     out: &mut dyn Write,
     checked: &Checked<'_>,
-    options: &PlanOptions,
-    fixed: &[String],
+    file: &str,
+    args: &[String],
 ) -> io::Result<()> {
+    if checked.questions.is_empty() {
+        return write_invalid(out, file, &checked.invalid);
+    }
     let Checked { table, plan, .. } = checked;
     writeln!(out, "rows: {}", table.rows.len())?;
     if let Some(preset) = plan.preset {
@@ -35,8 +38,18 @@ pub(super) fn write(
         }
         writeln!(out, ": {}", describe_values(column))?;
     }
-    let command = command(fixed, options, &checked.questions);
+    let command = command(args, &checked.questions);
     writeln!(out, "\ncomplete this command:\n  {command}")
+}
+
+/// Writes the rows that cannot be read.
+pub(super) fn write_invalid(
+    out: &mut dyn Write,
+    file: &str,
+    rows: &[(u64, InvalidRow)],
+) -> io::Result<()> {
+    rows.iter()
+        .try_for_each(|(line, reason)| writeln!(out, "{file}:{line}: {reason}"))
 }
 
 /// Returns the different values of a column and how often each occurs, or an example. Addresses and long texts are never

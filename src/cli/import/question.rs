@@ -6,38 +6,34 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use super::{
     brake::{self, NameKind},
     column::Column,
-    field::{Field, Mapping},
-    options::PlanOptions,
-    plan::{Plan, StatusValues, Use},
+    field::Field,
+    plan::{Plan, StatusValues, Use, Verdict},
     table::Table,
     text::{is_showable, quoted, shell_quoted},
     times,
 };
 use crate::{cli::address::without_name, waitlist::Email};
 
-/// A question that nobody has answered. It has no `Debug`, because a value may be an address.
-pub(super) enum Question {
-    /// Which column has this field: perhaps this one.
-    Field {
-        field: Field,
-        column: Option<String>,
-    },
-    /// How times such as this one are written. All times of the column can be read in these formats.
-    DateFormat {
-        example: String,
-        formats: Vec<String>,
-    },
-    /// What the values of a column mean that says, or may say, which people have left.
-    Status {
-        column: String,
-        /// The values that need an answer. `*` is any other value.
-        values: Vec<String>,
-        reason: StatusReason,
-    },
-    /// Neither a column nor an option says who has left.
-    WhoHasLeft,
-    /// Columns without a use. Some may remain when the other questions are answered.
-    Unused { columns: usize, has_rest: bool },
+/// A question that nobody has answered. An answer is arguments of the command. It has no `Debug`, because a value may be an
+/// address.
+#[derive(Default)]
+pub(super) struct Question {
+    /// What it is, and which options answer it. Those about a column that only may be the right one are part of others.
+    pub(super) text: Option<String>,
+    /// The best answer. The owner must complete some before the command runs.
+    pub(super) proposal: Vec<String>,
+    /// What a terminal asks instead of taking the proposal.
+    pub(super) steps: Vec<Step>,
+    /// Whether it is about a column that says who has left. Answers to others may make the next questions unnecessary.
+    pub(super) is_status: bool,
+}
+
+/// What a terminal asks, and the arguments that each key means.
+pub(super) struct Step {
+    pub(super) question: String,
+    pub(super) answers: Vec<(char, Vec<String>)>,
+    /// Whether arguments answer the whole question, so that the next steps are left out.
+    pub(super) is_whole: bool,
 }
 
 /// Why somebody must say what the values of a column mean.
@@ -70,14 +66,15 @@ pub(super) fn open_questions(table: &Table, plan: &Plan) -> Vec<Question> {
     let unused = columns().filter(|(_, used)| used.is_none());
     let mut rest: Vec<_> = unused.map(|(column, _)| column).collect();
     let unused = rest.len();
-    if !plan.has(Field::Email) {
+    if plan.column(Field::Email).is_none() {
         let addresses = rest.iter().copied().filter(|it| has_addresses(it));
         let best = addresses.max_by_key(|it| it.filled);
         questions.push(propose(Field::Email, best, &mut rest));
     }
-    let mapped = columns().filter(|(_, used)| used.as_ref().is_some_and(Use::is_time));
+    let mapped =
+        columns().filter(|(_, used)| matches!(used, Some(Use::Map(field)) if field.is_time()));
     let mut times: Vec<_> = mapped.map(|(column, _)| column).collect();
-    if !plan.has(Field::JoinedAt) {
+    if plan.column(Field::JoinedAt).is_none() {
         // The first one of several is taken, and one with a time of day before others.
         let dates = rest.iter().rev().copied();
         let dates = dates.filter(|it| may_have_sign_up_times(it));
@@ -90,12 +87,8 @@ pub(super) fn open_questions(table: &Table, plan: &Plan) -> Vec<Question> {
     for (column, used) in columns() {
         if let Some(Use::Status(listed)) = used {
             let values = unlisted_values(column, listed);
-            if !values.is_empty() {
-                questions.push(Question::Status {
-                    column: column.name.clone(),
-                    values,
-                    reason: StatusReason::Unlisted,
-                });
+            if !values.is_empty() && plan.everybody != Some(Verdict::Left) {
+                questions.push(ask_status(column, &values, StatusReason::Unlisted));
             }
         }
     }
@@ -104,15 +97,18 @@ pub(super) fn open_questions(table: &Table, plan: &Plan) -> Vec<Question> {
         let is_guess = |it: &&Column| is_repeated(it) && has_few_values(it);
         let guesses: Vec<_> = rest.iter().copied().filter(is_guess).collect();
         for column in guesses.into_iter().take(STATUS_COLUMNS_MAX) {
-            rest.retain(|it| it.name != column.name);
             questions.push(guess_status(column, StatusReason::Guess));
         }
-        questions.push(Question::WhoHasLeft);
+        questions.push(ask_who_has_left(questions.iter().any(|it| it.is_status)));
     }
     if unused > 0 {
-        questions.push(Question::Unused {
-            columns: unused,
-            has_rest: !rest.is_empty(),
+        let text = format!(
+            "columns without a use: {unused}; answer with --ignore-rest if they do not matter"
+        );
+        questions.push(Question {
+            text: Some(text),
+            proposal: vec!["--ignore-rest".to_owned()],
+            ..Question::default()
         });
     }
     questions
@@ -126,39 +122,146 @@ fn ask_date_format(column: &Column, plan: &Plan) -> Option<Question> {
     }
     let formats = times::candidates(column.times());
     let example = times::distinguishing(&formats, column.times()).unwrap_or_default();
-    Some(Question::DateFormat {
-        example: example.to_owned(),
-        formats,
+    let shown = quoted(example);
+    let text = format!("how are times such as {shown} written? Answer with --date-format");
+    let steps = formats.iter().map(|format| {
+        let day = times::day(format, example).unwrap_or_default();
+        let question = format!("Does {shown} mean {day}?");
+        Step::yes_or_no(question, argument("--date-format", format), Vec::new())
+    });
+    Some(Question {
+        text: Some(text),
+        steps: steps.collect(),
+        proposal: formats
+            .first()
+            .map_or(Vec::new(), |it| argument("--date-format", it)),
+        is_status: false,
     })
 }
 
 /// Proposes a column for a field, and removes it from the others.
 fn propose(field: Field, column: Option<&Column>, rest: &mut Vec<&Column>) -> Question {
-    let column = column.map(|it| it.name.clone());
-    rest.retain(|it| Some(&it.name) != column.as_ref());
-    Question::Field { field, column }
+    let text = "which column has the addresses? Answer with --map email=COLUMN";
+    let mut question = Question {
+        text: (field == Field::Email).then(|| text.to_owned()),
+        ..Question::default()
+    };
+    if let Some(Column { name, .. }) = column {
+        rest.retain(|it| it.name != *name);
+        question.proposal = argument("--map", &format!("{}={name}", field.name()));
+        let no = match field.is_time() {
+            true => argument("--ignore", name),
+            false => Vec::new(),
+        };
+        let asked = format!(
+            "Does column {} have the field {}?",
+            quoted(name),
+            field.name()
+        );
+        let step = Step::yes_or_no(asked, question.proposal.clone(), no);
+        question.steps.push(step);
+    }
+    question
 }
 
-/// Returns what the owner should say about a column that may say who has left.
+/// Asks what the values of a column mean that may say who has left.
 pub(super) fn guess_status(column: &Column, reason: StatusReason) -> Question {
-    Question::Status {
-        column: column.name.clone(),
-        values: match has_few_values(column) {
-            true => column.texts().map(str::to_owned).collect(),
-            // Such as the time of leaving. An empty cell then means that the person stays.
-            false => vec!["*".into()],
+    let values: Vec<_> = match has_few_values(column) {
+        true => column.texts().collect(),
+        // Such as the time of leaving. An empty cell then means that the person stays.
+        false => vec!["*"],
+    };
+    ask_status(column, &values, reason)
+}
+
+/// Asks whether a column says who has left, unless that is known, and what these values mean. `*` is any other value.
+fn ask_status(column: &Column, values: &[&str], reason: StatusReason) -> Question {
+    let name = quoted(&column.name);
+    let (mut steps, mut proposal) = (Vec::new(), Vec::new());
+    if !matches!(reason, StatusReason::Unlisted) {
+        let values: Vec<_> = values.iter().map(|it| shown(it, "many values")).collect();
+        let values = values.join(", ");
+        let question =
+            format!("Column {name} has {values}. Does it say who wants mail, and who does not?");
+        let no = argument("--ignore", &column.name);
+        steps.push(Step::yes_or_no(question, Vec::new(), no));
+    }
+    for value in values {
+        let shown = shown(value, "any value");
+        let value_argument = format!("{}={value}", column.name);
+        let answer = |key, option| (key, argument(option, &value_argument));
+        steps.push(Step {
+            question: format!("{name} = {shown}: (l)eft, (s)tays, (u)ndecided?"),
+            answers: vec![
+                answer('l', "--left"),
+                answer('s', "--stay"),
+                answer('u', "--undecided"),
+            ],
+            is_whole: false,
+        });
+        let has_left = brake::may_mean_left(NameKind::Other, value);
+        let option = if has_left { "--left" } else { LEFT_OR_STAY };
+        proposal.extend(argument(option, &value_argument));
+    }
+    Question {
+        text: match reason {
+            StatusReason::Guess => None,
+            StatusReason::Unlisted => {
+                let values: Vec<_> = values.iter().map(|it| quoted(it)).collect();
+                Some(format!(
+                    "what do the values {} in column {name} mean? Answer with --left, --stay or --undecided COLUMN=VALUE \
+                     for each",
+                    values.join(", "),
+                ))
+            }
+            StatusReason::Suspicious { line, text } => Some(format!(
+                "line {line}: column {name} says {}, but the person would be added; answer with --left and --stay if the \
+                 column says who has left, otherwise with --ignore COLUMN",
+                quoted(&text)
+            )),
         },
-        reason,
+        proposal,
+        steps,
+        is_status: true,
+    }
+}
+
+fn shown(value: &str, other: &str) -> String {
+    match value {
+        "*" => other.to_owned(),
+        value => quoted(value),
+    }
+}
+
+/// Asks about everybody in the file. It has no proposal if a column may say who has left.
+fn ask_who_has_left(is_perhaps_known: bool) -> Question {
+    let text = "has anybody in the file left, or said no to mail? Answer with --left and --stay if a column says who, \
+                otherwise with --nobody-left or --everybody-left";
+    let asked = "Who in the file has left, or said no to mail? (n)obody, (e)verybody";
+    let answers = [('n', "--nobody-left"), ('e', "--everybody-left")];
+    let answers = answers.map(|(key, argument)| (key, vec![argument.to_owned()]));
+    Question {
+        text: Some(text.to_owned()),
+        proposal: match is_perhaps_known {
+            true => Vec::new(),
+            false => vec![NOBODY_OR_EVERYBODY.to_owned()],
+        },
+        steps: vec![Step {
+            question: asked.to_owned(),
+            answers: answers.into(),
+            is_whole: true,
+        }],
+        is_status: false,
     }
 }
 
 /// Returns the values of a column that no option lists. Those that cannot be shown are others: `*`.
-fn unlisted_values(column: &Column, listed: &StatusValues) -> Vec<String> {
+fn unlisted_values<'a>(column: &'a Column, listed: &StatusValues) -> Vec<&'a str> {
     let unlisted = column.texts().filter(|it| listed.verdict(it).is_none());
     let (shown, hidden): (Vec<_>, Vec<_>) = unlisted.partition(|it| is_showable(it));
     let has_others = column.has_more || !hidden.is_empty();
     let others = (has_others && listed.others().is_none()).then_some("*");
-    shown.into_iter().chain(others).map(str::to_owned).collect()
+    shown.into_iter().chain(others).collect()
 }
 
 /// Whether at least half of the values are addresses.
@@ -194,81 +297,36 @@ fn has_few_values(column: &Column) -> bool {
     are_few && dates(column).is_none() && column.texts().all(is_showable)
 }
 
-impl Question {
-    /// Returns the question, and how to answer it. Those about a column that only may be the right one are part of others.
-    pub(super) fn text(&self) -> Option<String> {
-        Some(match self {
-            Self::Field { field: Field::Email, .. } => {
-                "which column has the addresses? Answer with --map email=COLUMN".to_owned()
-            }
-            Self::Field { .. } => return None,
-            Self::DateFormat { example, .. } => format!(
-                "how are times such as {} written? Answer with --date-format",
-                quoted(example)
-            ),
-            Self::Status { column, values, reason } => match reason {
-                StatusReason::Guess => return None,
-                StatusReason::Unlisted => {
-                    let values: Vec<_> = values.iter().map(|it| quoted(it)).collect();
-                    format!(
-                        "what do the values {} in column {} mean? Answer with --left, --stay or --undecided COLUMN=VALUE \
-                         for each",
-                        values.join(", "),
-                        quoted(column)
-                    )
-                }
-                StatusReason::Suspicious { line, text } => format!(
-                    "line {line}: column {} says {}, but the person would be added; answer with --left and --stay if the \
-                     column says who has left, otherwise with --ignore COLUMN",
-                    quoted(column),
-                    quoted(text)
-                ),
-            },
-            Self::WhoHasLeft => "has anybody in the file left, or said no to mail? Answer with --left and --stay if a column \
-                                 says who, otherwise with --nobody-left or --everybody-left"
-                .to_owned(),
-            Self::Unused { columns, .. } => format!(
-                "columns without a use: {columns}; answer with --ignore-rest if they do not matter"
-            ),
-        })
+impl Step {
+    fn yes_or_no(question: String, yes: Vec<String>, no: Vec<String>) -> Self {
+        Self {
+            question,
+            answers: vec![('y', yes), ('n', no)],
+            is_whole: true,
+        }
     }
 }
 
-/// Returns the whole command, with the options that the owner has given, and the best answers. `fixed` are its other
-/// arguments.
-pub(super) fn command(fixed: &[String], options: &PlanOptions, questions: &[Question]) -> String {
-    let mut options = options.clone();
-    let mut open = Vec::new();
-    for question in questions {
-        match question {
-            Question::Field { column: None, .. } => {}
-            Question::Field {
-                field,
-                column: Some(column),
-            } => options.map.push(Mapping {
-                field: *field,
-                column: column.clone(),
-            }),
-            Question::DateFormat { formats, .. } => {
-                options.date_format = formats.first().cloned().or(options.date_format);
-            }
-            Question::Status { column, values, .. } => {
-                options.nobody_left = false;
-                for value in values {
-                    let has_left = brake::may_mean_left(NameKind::Other, value);
-                    let option = if has_left { "--left" } else { LEFT_OR_STAY };
-                    open.extend([option.to_owned(), format!("{column}={value}")]);
-                }
-            }
-            Question::WhoHasLeft if open.is_empty() => open.push(NOBODY_OR_EVERYBODY.to_owned()),
-            Question::WhoHasLeft => {}
-            Question::Unused { has_rest, .. } => options.ignore_rest |= has_rest,
-        }
+fn argument(option: &str, value: &str) -> Vec<String> {
+    vec![option.to_owned(), value.to_owned()]
+}
+
+/// Adds an answer to the arguments of the command. One that says who has left takes back that nobody has.
+pub(super) fn add_answer(args: &mut Vec<String>, answer: &[String]) {
+    let says_who_left =
+        |it: &String| ["--left", "--stay", "--undecided", LEFT_OR_STAY].contains(&it.as_str());
+    if answer.iter().any(says_who_left) {
+        args.retain(|it| it != "--nobody-left");
     }
-    let mut args = vec!["landing".to_owned(), "import".to_owned()];
-    args.extend(fixed.iter().cloned());
-    args.extend(options.to_args());
-    args.extend(open);
-    let args: Vec<_> = args.iter().map(|it| shell_quoted(it)).collect();
-    args.join(" ")
+    args.extend_from_slice(answer);
+}
+
+/// Returns the whole command, with the arguments that the owner has given, and the best answers.
+pub(super) fn command(args: &[String], questions: &[Question]) -> String {
+    let mut args = args.to_vec();
+    for question in questions {
+        add_answer(&mut args, &question.proposal);
+    }
+    let args = args.iter().map(|it| format!(" {}", shell_quoted(it)));
+    format!("landing import{}", args.collect::<String>())
 }

@@ -8,7 +8,7 @@ use super::{
     check::Checked,
     person::{InvalidRow, Person},
     plan::{Use, Verdict},
-    preview::describe,
+    preview::{describe, write_invalid},
     text::quoted,
 };
 use crate::waitlist::{InvalidSource, JoinOutcome};
@@ -92,14 +92,6 @@ impl ImportReport {
         }
     }
 
-    /// Writes the rows that cannot be read. `file` is the name of the file.
-    pub(super) fn write_invalid(&self, out: &mut dyn Write, file: &str) -> io::Result<()> {
-        for (line, reason) in &self.invalid_rows {
-            writeln!(out, "{file}:{line}: {reason}")?;
-        }
-        Ok(())
-    }
-
     /// Writes the columns, the invalid rows, and the counts.
     pub(super) fn write(
         &self,
@@ -113,7 +105,7 @@ impl ImportReport {
         for (name, used) in &self.columns {
             writeln!(out, "column {}: {used}", quoted(name))?;
         }
-        self.write_invalid(out, file)?;
+        write_invalid(out, file, &self.invalid_rows)?;
         if is_dry_run {
             writeln!(out, "dry run: nothing is changed; an import would report:")?;
         }

@@ -115,7 +115,7 @@ fn preview_is_short_and_has_no_addresses() {
                     column \"text\": 20 with a long text\n\
                     column \"friend\": 20 with an address\n";
     assert!(error.starts_with(expected), "{error}");
-    let command = "landing import FILE --ignore-rest --left/--stay/--undecided half=v0 --left/--stay/--undecided half=v1\n";
+    let command = "landing import FILE --left/--stay/--undecided half=v0 --left/--stay/--undecided half=v1 --ignore-rest\n";
     assert_contains(&error, command);
     assert!(!error.contains('@') && !error.contains("xx"), "{error}");
     // Nor does the command have them if the owner names the column.
