@@ -5,8 +5,6 @@ use std::{
     time::SystemTime,
 };
 
-use csv::StringRecord;
-
 use super::{
     brake::{self, NameKind},
     column::Column,
@@ -14,7 +12,7 @@ use super::{
     person::{self, InvalidRow, Person},
     plan::{Plan, Use, Verdict},
     question::{Question, StatusReason, guess_status, open_questions},
-    table::{Row, Table},
+    table::{Cells, Row, Table},
 };
 use crate::waitlist::Email;
 
@@ -122,7 +120,7 @@ impl Checked<'_> {
     }
 
     /// Returns the columns that no option and no preset names.
-    fn unnamed_columns(&self) -> Vec<(usize, NameKind)> {
+    fn unnamed_columns(&self) -> HashMap<usize, NameKind> {
         let columns = self.table.columns.iter().zip(&self.plan.uses).enumerate();
         let is_unnamed =
             |used: &Option<Use>| matches!(used, Some(Use::Ignored { is_named: false }));
@@ -142,20 +140,19 @@ impl Checked<'_> {
     /// person has left is a question.
     fn look_for_leavers(
         &mut self,
-        unnamed: &mut Vec<(usize, NameKind)>,
+        unnamed: &mut HashMap<usize, NameKind>,
         line: u64,
-        cells: &StringRecord,
+        cells: &Cells,
     ) {
-        unnamed.retain(|(at, kind)| {
-            let text = cells.get(*at).unwrap_or_default();
-            let is_suspicious = brake::may_mean_left(*kind, text);
-            if is_suspicious {
+        for (at, text) in cells.iter() {
+            let is_suspicious = |kind: &NameKind| brake::may_mean_left(*kind, text);
+            if unnamed.get(&at).is_some_and(is_suspicious) {
+                unnamed.remove(&at);
                 let text = text.to_owned();
                 let reason = StatusReason::Suspicious { line, text };
-                let question = guess_status(&self.table.columns[*at], reason);
+                let question = guess_status(&self.table.columns[at], reason);
                 self.questions.push(question);
             }
-            !is_suspicious
-        });
+        }
     }
 }

@@ -13,6 +13,8 @@ pub(super) struct Column {
     pub(super) name: String,
     /// The different values that are not empty, in the order of the file. Values that differ in case are the same.
     pub(super) values: Vec<Value>,
+    /// Where each of them is, by the form in which values are compared.
+    indexes: HashMap<String, usize>,
     /// Whether the column has more of them.
     pub(super) has_more: bool,
     /// Number of cells that are not empty.
@@ -28,33 +30,32 @@ pub(super) struct Value {
 }
 
 impl Column {
-    /// Looks at the cells of all rows that can be read.
-    pub(super) fn new<'a>(name: String, cells: impl Iterator<Item = &'a str>) -> Self {
-        let mut column = Self {
+    pub(super) fn new(name: String) -> Self {
+        Self {
             name,
             ..Self::default()
-        };
-        let mut indexes = HashMap::<_, usize>::new();
-        for text in cells.map(str::trim) {
-            if text.is_empty() {
-                column.empty += 1;
-                continue;
-            }
-            column.filled += 1;
-            let different = column.values.len();
-            match indexes.entry(fold(text)) {
-                Entry::Occupied(index) => column.values[*index.get()].count += 1,
-                Entry::Vacant(_) if different == VALUES_MAX => column.has_more = true,
-                Entry::Vacant(index) => {
-                    index.insert(different);
-                    column.values.push(Value {
-                        text: text.to_owned(),
-                        count: 1,
-                    });
-                }
+        }
+    }
+
+    /// Looks at the cell of a row. Empty ones are counted elsewhere, because a row may lack them.
+    pub(super) fn add(&mut self, cell: &str) {
+        let text = cell.trim();
+        if text.is_empty() {
+            return;
+        }
+        self.filled += 1;
+        let different = self.values.len();
+        match self.indexes.entry(fold(text)) {
+            Entry::Occupied(index) => self.values[*index.get()].count += 1,
+            Entry::Vacant(_) if different == VALUES_MAX => self.has_more = true,
+            Entry::Vacant(index) => {
+                index.insert(different);
+                self.values.push(Value {
+                    text: text.to_owned(),
+                    count: 1,
+                });
             }
         }
-        column
     }
 
     /// Returns the values. The last one is empty if a cell is.

@@ -2,13 +2,13 @@
 
 use std::time::SystemTime;
 
-use csv::StringRecord;
 use serde::{Serialize, Serializer};
 use thiserror::Error;
 
 use super::{
     field::Field,
     plan::{Plan, Use, Verdict},
+    table::Cells,
     times,
 };
 use crate::{
@@ -58,7 +58,7 @@ const CUT: InvalidRow = InvalidRow::Malformed(
 /// [`InvalidRow`], also in the row of a person who is not added: another row may have the same person.
 pub(super) fn read(
     line: u64,
-    cells: &StringRecord,
+    cells: &Cells,
     plan: &Plan,
     now: SystemTime,
 ) -> Result<Person, InvalidRow> {
@@ -86,7 +86,7 @@ pub(super) fn read(
 }
 
 /// Returns what the row says about the person. If several columns disagree, the greatest verdict counts.
-fn verdict(cells: &StringRecord, plan: &Plan) -> Result<Verdict, InvalidRow> {
+fn verdict(cells: &Cells, plan: &Plan) -> Result<Verdict, InvalidRow> {
     let mut verdict = plan.everybody.unwrap_or(Verdict::Stays);
     for (at, used) in plan.uses.iter().enumerate() {
         if let Some(Use::Status(listed)) = used {
@@ -102,10 +102,9 @@ fn verdict(cells: &StringRecord, plan: &Plan) -> Result<Verdict, InvalidRow> {
 }
 
 /// Returns the cell of a field without the white space around it, or an empty one.
-fn cell<'a>(cells: &'a StringRecord, plan: &Plan, field: Field) -> Result<&'a str, InvalidRow> {
-    let is_field = |it: &Option<Use>| matches!(it, Some(Use::Map(mapped)) if *mapped == field);
-    let at = plan.uses.iter().position(is_field);
-    let cell = at.and_then(|at| cells.get(at)).unwrap_or_default().trim();
+fn cell<'a>(cells: &'a Cells, plan: &Plan, field: Field) -> Result<&'a str, InvalidRow> {
+    let cell = plan.column(field).and_then(|at| cells.get(at));
+    let cell = cell.unwrap_or_default().trim();
     // Other text was replaced when the row was read.
     match cell.contains(char::REPLACEMENT_CHARACTER) {
         true => Err(NOT_UTF_8),
@@ -113,7 +112,7 @@ fn cell<'a>(cells: &'a StringRecord, plan: &Plan, field: Field) -> Result<&'a st
     }
 }
 
-fn time(cells: &StringRecord, plan: &Plan, field: Field) -> Result<Option<SystemTime>, InvalidRow> {
+fn time(cells: &Cells, plan: &Plan, field: Field) -> Result<Option<SystemTime>, InvalidRow> {
     let text = cell(cells, plan, field)?;
     if times::means_no_time(text) {
         return Ok(None);

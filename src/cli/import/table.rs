@@ -1,6 +1,9 @@
 //! Reads the rows of a file: a list of addresses, CSV below a header row, or JSON lines.
 
-use std::io::Read;
+use std::{
+    collections::{BTreeMap, HashMap},
+    io::Read,
+};
 
 use csv::{ReaderBuilder, StringRecord};
 use serde_json::{Map, Value};
@@ -23,7 +26,44 @@ pub(super) struct Row {
     /// The number of its first line.
     pub(super) line: u64,
     /// The cells in the order of the columns, or why the row cannot be read. Missing cells at its end are empty.
-    pub(super) cells: Result<StringRecord, &'static str>,
+    pub(super) cells: Result<Cells, &'static str>,
+}
+
+/// The cells of a row.
+pub(super) struct Cells {
+    texts: StringRecord,
+    /// The column of each cell, in ascending order, if the row is an object: it lacks what is empty. Objects with different
+    /// keys would otherwise need as much memory as all rows with all columns.
+    columns: Option<Vec<usize>>,
+}
+
+impl Cells {
+    /// Returns the cell of a column, or `None` if the row ends before.
+    pub(super) fn get(&self, column: usize) -> Option<&str> {
+        match &self.columns {
+            None => self.texts.get(column),
+            Some(columns) => {
+                let at = columns.binary_search(&column).ok();
+                Some(at.map_or("", |at| &self.texts[at]))
+            }
+        }
+    }
+
+    /// Returns the cells with their columns.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (usize, &str)> {
+        let column = |at| self.columns.as_ref().map_or(at, |columns| columns[at]);
+        let texts = self.texts.iter().enumerate();
+        texts.map(move |(at, text)| (column(at), text))
+    }
+}
+
+impl From<StringRecord> for Cells {
+    fn from(texts: StringRecord) -> Self {
+        Self {
+            texts,
+            columns: None,
+        }
+    }
 }
 
 /// Between the cells, by preference.
@@ -46,21 +86,19 @@ impl Table {
             Some(_) if Email::parse(without_name(first)).is_err() => read_csv(text, first)?,
             _ => (Vec::new(), read_list(text)),
         };
-        let is_empty = |cells: &StringRecord| cells.iter().all(|it| it.trim().is_empty());
+        let is_empty = |cells: &Cells| cells.iter().all(|(_, it)| it.trim().is_empty());
         rows.retain(|row| !row.cells.as_ref().is_ok_and(is_empty));
-        let names = names.into_iter().enumerate();
-        Ok(Self {
-            columns: names
-                .map(|(at, name)| {
-                    let readable = rows.iter().filter_map(|row| row.cells.as_ref().ok());
-                    Column::new(
-                        name,
-                        readable.map(|cells| cells.get(at).unwrap_or_default()),
-                    )
-                })
-                .collect(),
-            rows,
-        })
+        let mut columns: Vec<_> = names.into_iter().map(Column::new).collect();
+        let readable = || rows.iter().filter_map(|row| row.cells.as_ref().ok());
+        for (at, text) in readable().flat_map(Cells::iter) {
+            if let Some(column) = columns.get_mut(at) {
+                column.add(text);
+            }
+        }
+        for column in &mut columns {
+            column.empty = readable().count() as u64 - column.filled;
+        }
+        Ok(Self { columns, rows })
     }
 
     /// Returns the position of a column by its name, in any case. An exact name comes first.
@@ -77,7 +115,7 @@ fn read_list(text: &str) -> Vec<Row> {
         // Somebody may have taken the address off the list like this.
         cells: match text.trim_start().starts_with('#') {
             true => Err("the line begins with #; remove the line, or the #"),
-            false => Ok(StringRecord::from(vec![without_name(text)])),
+            false => Ok(StringRecord::from(vec![without_name(text)]).into()),
         },
     };
     (1..).zip(text.lines()).map(row).collect()
@@ -85,24 +123,20 @@ fn read_list(text: &str) -> Vec<Row> {
 
 /// Returns the names of the columns, and the rows.
 fn read_json_lines(text: &str) -> (Vec<String>, Vec<Row>) {
-    let mut names = Vec::new();
+    let mut columns = HashMap::new();
     let lines = (1..).zip(text.lines());
     let lines = lines.filter(|(_, text)| !text.trim().is_empty());
     let rows = lines.map(|(line, text)| Row {
         line,
         cells: match serde_json::from_str(text) {
-            Ok(object) => Ok(cells_of(object, &mut names)),
+            Ok(object) => Ok(cells_of(object, &mut columns)),
             Err(_) => Err("invalid JSON: each line must be one object"),
         },
     });
-    let mut rows: Vec<_> = rows.collect();
-    for cells in rows.iter_mut().filter_map(|row| row.cells.as_mut().ok()) {
-        // An object lacks what is empty.
-        while cells.len() < names.len() {
-            cells.push_field("");
-        }
-    }
-    (names, rows)
+    let rows = rows.collect();
+    let mut names: Vec<_> = columns.into_iter().collect();
+    names.sort_unstable_by_key(|(_, at)| *at);
+    (names.into_iter().map(|(name, _)| name).collect(), rows)
 }
 
 /// Returns the names of the columns, and the rows. `first` is the header row.
@@ -113,7 +147,10 @@ fn read_csv(text: &str, first: &str) -> Result<(Vec<String>, Vec<Row>), FileErro
     let records = reader.into_records().map_while(Result::ok);
     let mut rows: Vec<_> = records.map(|record| csv_row(text, &record)).collect();
     if let Some(mut end) = rows.pop()
-        && end.cells.as_ref().is_ok_and(|cells| *cells != [END][..])
+        && end
+            .cells
+            .as_ref()
+            .is_ok_and(|cells| cells.texts != [END][..])
     {
         end.cells = Err(UNCLOSED);
         rows.push(end);
@@ -121,7 +158,7 @@ fn read_csv(text: &str, first: &str) -> Result<(Vec<String>, Vec<Row>), FileErro
     let names = column_names(rows.remove(0))?;
     for row in &mut rows {
         if let Ok(cells) = &mut row.cells
-            && let Err(reason) = check_cells(cells, names.len(), separator.into())
+            && let Err(reason) = check_cells(&mut cells.texts, names.len(), separator.into())
         {
             row.cells = Err(reason);
         }
@@ -131,23 +168,22 @@ fn read_csv(text: &str, first: &str) -> Result<(Vec<String>, Vec<Row>), FileErro
 
 /// Returns the values of an object in the order of the columns, and adds its other keys to them. An inner object or array is
 /// one value, its text.
-fn cells_of(object: Map<String, Value>, columns: &mut Vec<String>) -> StringRecord {
-    let mut cells = vec![String::new(); columns.len()];
+fn cells_of(object: Map<String, Value>, columns: &mut HashMap<String, usize>) -> Cells {
+    let mut cells = BTreeMap::new();
     for (key, value) in object {
+        let next = columns.len();
+        let column = *columns.entry(key).or_insert(next);
         let text = match value {
             Value::Null => String::new(),
             Value::String(text) => text,
             other => other.to_string(),
         };
-        match columns.iter().position(|it| *it == key) {
-            Some(at) => cells[at] = text,
-            None => {
-                columns.push(key);
-                cells.push(text);
-            }
-        }
+        cells.insert(column, text);
     }
-    cells.into()
+    Cells {
+        texts: cells.values().collect(),
+        columns: Some(cells.into_keys().collect()),
+    }
 }
 
 /// Returns the separator that divides the header row into the most cells.
@@ -180,14 +216,18 @@ fn csv_row(text: &str, record: &StringRecord) -> Row {
     let empty = rest.iter().take_while(|byte| **byte == b'\n').count();
     Row {
         line: line + empty as u64,
-        cells: Ok(record.iter().map(unescape_formula).collect()),
+        cells: Ok(record
+            .iter()
+            .map(unescape_formula)
+            .collect::<StringRecord>()
+            .into()),
     }
 }
 
 fn column_names(header: Row) -> Result<Vec<String>, FileError> {
     let line = header.line;
     let invalid = |reason| FileError::InvalidHeaderRow { line, reason };
-    let cells = header.cells.map_err(invalid)?;
+    let cells = header.cells.map_err(invalid)?.texts;
     let is_address = |cell: &str| Email::parse(without_name(cell)).is_ok();
     if cells.iter().any(is_address) {
         return Err(FileError::NoHeaderRow { line });
@@ -251,15 +291,15 @@ pub(in crate::cli) fn read_addresses(text: &str) -> anyhow::Result<Vec<(u64, Str
     let mut column = None;
     for Row { line, cells } in Table::read(text)?.rows {
         let cells = cells.map_err(|reason| anyhow::anyhow!("line {line}: {reason}"))?;
-        let address = |at: usize| without_name(cells.get(at).unwrap_or_default());
-        let is_address = |at: &usize| Email::parse(address(*at)).is_ok();
-        let found: Vec<_> = (0..cells.len()).filter(is_address).collect();
-        let at = *column.get_or_insert(found.first().copied().unwrap_or_default());
+        let is_address = |(_, text): &(usize, &str)| Email::parse(without_name(text)).is_ok();
+        let found: Vec<_> = cells.iter().filter(is_address).collect();
+        let at = *column.get_or_insert(found.first().map_or(0, |(at, _)| *at));
         anyhow::ensure!(
-            found.iter().all(|other| *other == at),
+            found.iter().all(|(other, _)| *other == at),
             "line {line}: more than one address or column; write one address per line, or remove the other columns"
         );
-        addresses.push((line, address(at).to_owned()));
+        let address = without_name(cells.get(at).unwrap_or_default());
+        addresses.push((line, address.to_owned()));
     }
     Ok(addresses)
 }
