@@ -4,9 +4,8 @@ use std::net::SocketAddr;
 
 use anyhow::{Context, bail};
 use hyper::{Method, StatusCode};
-use tokio::runtime;
 
-use super::link_check::request;
+use super::{link_check::request, wait_for};
 use crate::config::{DEFAULT_ADDR, parse_addr};
 
 #[derive(clap::Args)]
@@ -21,12 +20,8 @@ pub(super) struct HealthArgs {
 }
 
 pub(super) fn run(HealthArgs { addr }: &HealthArgs) -> anyhow::Result<()> {
-    let runtime = runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .context("cannot start")?;
     // The address of a server that listens on all addresses leads to this machine.
-    let response = runtime.block_on(request(&format!("http://{addr}/readyz"), Method::GET, None));
+    let response = wait_for(request(&format!("http://{addr}/readyz"), Method::GET, None));
     let response = response.with_context(|| format!("no healthy server at {addr}"))?;
     match response.status() {
         StatusCode::OK => Ok(()),

@@ -1,12 +1,12 @@
 //! `landing mail-check`: finds out whether messages will arrive, before the first one is sent.
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use serde::Serialize;
-use tokio::runtime::Runtime;
 
 use super::{
     link_check::check_link_of_nobody,
     terminal::output::{OutputArgs, counted},
+    wait_for,
 };
 use crate::{
     config::{MailOptions, MailSettings, Origin},
@@ -62,12 +62,11 @@ pub(super) fn run(args: &MailCheckArgs) -> anyhow::Result<()> {
     let mut report = Report::default();
     let settings = args.mail.settings()?;
     let signer = DkimSigner::from_settings(&settings)?;
-    let runtime = Runtime::new().context("cannot start the runtime")?;
-    if let Err(error) = runtime.block_on(connect(&settings, &mut report)) {
+    if let Err(error) = wait_for(connect(&settings, &mut report)) {
         report.findings.push(Finding::problem(error.to_string()));
     }
     report.findings.push(match &args.origin {
-        Some(origin) => try_links(origin, &runtime),
+        Some(origin) => try_links(origin),
         None => Finding::problem("--origin is not set, so the unsubscribe links cannot be tried"),
     });
     if settings.postal_address.is_none() {
@@ -104,9 +103,9 @@ async fn connect(settings: &MailSettings, report: &mut Report) -> anyhow::Result
 }
 
 /// Asks the site whether its unsubscribe links work.
-fn try_links(origin: &Origin, runtime: &Runtime) -> Finding {
+fn try_links(origin: &Origin) -> Finding {
     let site = origin.as_str();
-    match runtime.block_on(check_link_of_nobody(origin)) {
+    match wait_for(check_link_of_nobody(origin)) {
         Ok(()) if site.starts_with("http:") => Finding::problem(format!(
             "the unsubscribe links of {site} work, but mail programs only use https: links"
         )),

@@ -72,6 +72,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::{CommandFactory, Parser, Subcommand, error::ErrorKind};
 use rustix::{fs::Mode, process::umask};
+use tokio::runtime::{EnterGuard, Handle, Runtime};
 
 use crate::exit::print_stderr;
 use store_location::InvalidLocation;
@@ -176,12 +177,15 @@ fn run_command(cli: Cli) -> anyhow::Result<()> {
     // All files that this program writes can contain addresses.
     umask(Mode::RWXG | Mode::RWXO);
     handle_file_size_signal().context("cannot handle signals")?;
+    let is_server = matches!(cli.command, None | Some(Commands::Serve(_)));
     // The server logs them.
-    if !matches!(cli.command, None | Some(Commands::Serve(_))) {
+    if !is_server {
         for warning in arguments::unknown_variable_warnings() {
             print_stderr(&warning);
         }
     }
+    // The server starts its own, which it shuts down.
+    let _entered = (!is_server).then(enter_runtime).transpose()?;
     match cli.command {
         Some(Commands::Serve(serve)) => serve::run(*serve),
         Some(Commands::Count(count)) => count::run(&count),
@@ -208,6 +212,18 @@ fn run_command(cli: Cli) -> anyhow::Result<()> {
         Some(Commands::Settings(_)) => settings::print_settings(),
         None => serve::run(cli.serve),
     }
+}
+
+/// Enters the runtime of a command. It is never shut down: that would wait for a thread that resolves a host name, and nothing
+/// can stop that thread.
+fn enter_runtime() -> anyhow::Result<EnterGuard<'static>> {
+    let runtime = Runtime::new().context("cannot start the runtime")?;
+    Ok(Box::leak(Box::new(runtime)).enter())
+}
+
+/// Waits for a future on the runtime of the command.
+fn wait_for<F: Future>(future: F) -> F::Output {
+    Handle::current().block_on(future)
 }
 
 /// Returns the command line.

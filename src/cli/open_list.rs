@@ -15,10 +15,7 @@ use std::{
 
 use anyhow::{Context, bail};
 use rustix::process::geteuid;
-use tokio::{
-    runtime::{self, Handle, Runtime},
-    sync::watch,
-};
+use tokio::{runtime::Handle, sync::watch};
 
 use super::{
     control::ControlClient, open_list_error::OpenListError, store_location::StoreLocation,
@@ -78,14 +75,9 @@ impl StoreLocation {
 
     /// Opens the list. If there is none, returns `None`, or creates it.
     fn try_open(&self, create: bool) -> Result<Option<WaitlistHandle>, OpenListError> {
-        // Before the list is opened: if no thread can be started, the list stays free for other processes.
-        let runtime = static_runtime(match self {
-            Self::Directory(_) => runtime::Builder::new_current_thread(),
-            Self::Database(_) => runtime::Builder::new_multi_thread(),
-        })?;
         let open = || match self {
-            Self::Directory(data) => open_directory(self, data, create, runtime),
-            Self::Database(url) => open_database(self, url, create, runtime),
+            Self::Directory(data) => open_directory(self, data, create),
+            Self::Database(url) => open_database(self, url, create),
         };
         self.retry(open, &AtomicBool::new(false), print_stderr)
     }
@@ -126,12 +118,10 @@ impl StoreLocation {
 
     /// Warns if the data directory belongs to another user, who could then not read the files that the server creates.
     pub(super) fn warn_of_other_owner(&self) {
-        let own = geteuid().as_raw();
         if let Self::Directory(data) = self
-            && data.is_dir()
-            && let Ok(owner) = fs::metadata(data).map(|directory| directory.uid())
-            && owner != own
+            && let Ok(Some(owner)) = other_owner(data)
         {
+            let own = geteuid().as_raw();
             tracing::warn!(
                 "{self} belongs to user {owner}, and this server runs as user {own}: user {owner} cannot read the files \
                  that it creates there; run the server as user {owner}, or give that user the directory again afterwards"
@@ -159,8 +149,7 @@ impl StoreLocation {
                 SledWaitlist::restore(data, key, items)
             }
             Self::Database(url) => {
-                let runtime = static_runtime(runtime::Builder::new_multi_thread())?;
-                let list = PostgresWaitlist::open(url, runtime.handle(), true)?;
+                let list = PostgresWaitlist::open(url, &Handle::current(), true)?;
                 list.restore(key, items)
             }
         };
@@ -175,8 +164,7 @@ impl StoreLocation {
         let Self::Database(url) = self else {
             return Ok(true);
         };
-        let runtime = static_runtime(runtime::Builder::new_multi_thread())?;
-        Ok(PostgresWaitlist::has_privileges(url, runtime.handle())?)
+        Ok(PostgresWaitlist::has_privileges(url, &Handle::current())?)
     }
 
     /// Opens the list. Waits while another process holds it, or while its database does not respond, and says so once. Gives
@@ -232,32 +220,30 @@ fn open_directory(
     location: &StoreLocation,
     data: &Path,
     create: bool,
-    runtime: &'static Runtime,
 ) -> Result<Option<WaitlistHandle>, OpenListError> {
     let unreadable = |error: io::Error| OpenListError::Unreadable {
         location: location.clone(),
         error,
     };
     if let Some(client) = ControlClient::find(data).map_err(unreadable)? {
-        return Ok(Some(WaitlistHandle::new(location, client, runtime)));
+        return Ok(Some(WaitlistHandle::new(location, client)));
     }
     if !create && !SledWaitlist::exists_in(data).map_err(unreadable)? {
         return Ok(None);
     }
     check_owner(location, data)?;
     let list = SledWaitlist::open(data)?;
-    Ok(Some(WaitlistHandle::new(location, list, runtime)))
+    Ok(Some(WaitlistHandle::new(location, list)))
 }
 
 fn open_database(
     location: &StoreLocation,
     url: &DatabaseUrl,
     create: bool,
-    runtime: &'static Runtime,
 ) -> Result<Option<WaitlistHandle>, OpenListError> {
-    match PostgresWaitlist::open(url, runtime.handle(), create) {
+    match PostgresWaitlist::open(url, &Handle::current(), create) {
         Err(error) if error.is_no_list() => Ok(None),
-        opened => Ok(Some(WaitlistHandle::new(location, opened?, runtime))),
+        opened => Ok(Some(WaitlistHandle::new(location, opened?))),
     }
 }
 
@@ -265,21 +251,17 @@ fn open_database(
 /// there.
 fn check_owner(location: &StoreLocation, data: &Path) -> Result<(), OpenListError> {
     let location = location.clone();
-    match fs::metadata(data).map(|directory| directory.uid()) {
-        Ok(uid) if uid != geteuid().as_raw() => Err(OpenListError::OtherUser { location, uid }),
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(OpenListError::Unreadable { location, error })
-        }
-        _ => Ok(()),
+    match other_owner(data) {
+        Ok(None) => Ok(()),
+        Ok(Some(uid)) => Err(OpenListError::OtherUser { location, uid }),
+        Err(error) => Err(OpenListError::Unreadable { location, error }),
     }
 }
 
-/// Returns a runtime that is never shut down. Shutting it down would wait for a thread that resolves a host name,
-/// and nothing can stop that thread.
-fn static_runtime(mut builder: runtime::Builder) -> Result<&'static Runtime, OpenListError> {
-    let runtime = builder
-        .enable_all()
-        .build()
-        .map_err(OpenListError::Runtime)?;
-    Ok(Box::leak(Box::new(runtime)))
+/// Returns the user to whom a data directory belongs, unless that is the user of this process.
+fn other_owner(data: &Path) -> io::Result<Option<u32>> {
+    match fs::metadata(data) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        found => Ok(Some(found?.uid()).filter(|owner| *owner != geteuid().as_raw())),
+    }
 }

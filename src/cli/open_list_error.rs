@@ -32,8 +32,6 @@ pub(super) enum OpenListError {
     Sled(#[from] SledOpenError),
     #[error(transparent)]
     Postgres(#[from] PostgresOpenError),
-    #[error("cannot start the runtime: {0}")]
-    Runtime(io::Error),
 }
 
 fn read_advice(error: &io::Error) -> &'static str {

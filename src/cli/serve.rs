@@ -19,7 +19,7 @@ use tokio::{
 };
 
 use super::{
-    arguments, control, fd_limit,
+    arguments, control, enter_runtime, fd_limit,
     open_list::ServedList,
     serve_check,
     server_socket::ServerSocket,
@@ -67,6 +67,7 @@ pub(super) fn run(
     check_clock()?;
     if check {
         warn_of_default_origin(&config);
+        let _entered = enter_runtime()?;
         return serve_check::run(&store, &config, inherited);
     }
     let runtime = Runtime::new().context("cannot start the runtime")?;

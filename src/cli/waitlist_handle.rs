@@ -2,9 +2,7 @@
 
 use std::{sync::Once, thread, time::Duration};
 
-use tokio::runtime::Runtime;
-
-use super::{list_error::LocatedListError, store_location::StoreLocation};
+use super::{list_error::LocatedListError, store_location::StoreLocation, wait_for};
 use crate::waitlist::{
     CALL_MAX, Delivery, DeliveryResult, Email, ListKey, Message, MessageId, OwnerList, Selection,
     StoreError, StoreFuture, Suppressions, WaitlistEntry, exit_on_store_panic,
@@ -20,8 +18,6 @@ const RESTART_INTERVAL: Duration = Duration::from_secs(2);
 pub(super) struct WaitlistHandle {
     location: String,
     list: Box<dyn OwnerList>,
-    /// For the list's futures.
-    runtime: &'static Runtime,
 }
 
 /// The selected entries of a list.
@@ -36,17 +32,12 @@ type ListResult<T> = Result<T, LocatedListError>;
 
 impl WaitlistHandle {
     /// Wraps an open list.
-    pub(super) fn new(
-        location: &StoreLocation,
-        list: impl OwnerList,
-        runtime: &'static Runtime,
-    ) -> Self {
+    pub(super) fn new(location: &StoreLocation, list: impl OwnerList) -> Self {
         static EXIT_ON_PANIC: Once = Once::new();
         EXIT_ON_PANIC.call_once(exit_on_store_panic);
         Self {
             location: location.to_string(),
             list: Box::new(list),
-            runtime,
         }
     }
 
@@ -64,9 +55,7 @@ impl WaitlistHandle {
         &'a self,
         call: impl FnOnce(&'a dyn OwnerList) -> StoreFuture<'a, T>,
     ) -> ListResult<T> {
-        self.runtime
-            .block_on(call(&*self.list))
-            .map_err(self.locate())
+        wait_for(call(&*self.list)).map_err(self.locate())
     }
 
     /// Makes a call for each part of some items, and returns the results for all items.
@@ -91,13 +80,13 @@ impl WaitlistHandle {
                 Busy | Database(_) | ServerNotResponding(_) | Stopped | TimedOut | Unreachable
             )
         };
-        let mut result = self.runtime.block_on(call());
+        let mut result = wait_for(call());
         for _ in 0..RETRIES_MAX {
             if !result.as_ref().is_err_and(is_transient) {
                 break;
             }
             thread::sleep(RESTART_INTERVAL);
-            result = self.runtime.block_on(call());
+            result = wait_for(call());
         }
         result.map_err(self.locate())
     }

@@ -21,7 +21,6 @@ mod test_copy;
 
 use anyhow::{Context, anyhow, bail};
 use serde_json::json;
-use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -31,6 +30,7 @@ use super::{
         question::{ask, can_ask},
         signals,
     },
+    wait_for,
     waitlist_handle::WaitlistHandle,
 };
 use crate::{
@@ -101,11 +101,10 @@ fn check_connections(
     client: &SmtpClient,
     plan: &Plan,
 ) -> anyhow::Result<()> {
-    let runtime = Runtime::new().context("cannot start the runtime")?;
     let email = plan.people().find_map(|person| person.email.as_ref());
     let link = email.and_then(|email| Some((email, writer.unsubscribe_url(email)?)));
     if let (Some((email, url)), false) = (link, args.skip_link_check) {
-        let checked = runtime.block_on(check_link_of(email, &url));
+        let checked = wait_for(check_link_of(email, &url));
         checked.with_context(|| {
             format!(
                 "nothing was sent, because the unsubscribe links would not work (--skip-link-check skips this check): \
@@ -114,10 +113,10 @@ fn check_connections(
             )
         })?;
     }
-    let connection = runtime.block_on(client.connect());
+    let connection = wait_for(client.connect());
     let connection =
         connection.with_context(|| format!("{}: nothing was sent", writer.settings.smtp))?;
-    runtime.block_on(connection.quit());
+    wait_for(connection.quit());
     Ok(())
 }
 
@@ -144,7 +143,7 @@ fn send(
         None
     })
     .context("cannot handle signals")?;
-    let sender = Sender::new(list, writer, client, args.rate, give_up)?;
+    let sender = Sender::new(list, writer, client, args.rate, give_up);
     let (counts, stop) = sender.send_all(&recipients);
     json["results"] = json!(counts);
     args.output

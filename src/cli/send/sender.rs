@@ -5,19 +5,15 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use anyhow::Context;
 use indicatif::ProgressIterator;
-use tokio::{
-    runtime::{Builder, Runtime},
-    time::timeout,
-};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::{brake::Brake, message_writer::MessageWriter, plan::Recipient};
 use crate::{
     cli::{
         delivery_counts::DeliveryCounts, list_error::LocatedListError,
-        terminal::progress::entry_progress, waitlist_handle::WaitlistHandle,
+        terminal::progress::entry_progress, wait_for, waitlist_handle::WaitlistHandle,
     },
     mail::{ComposeError, Mailer, SmtpClient},
     waitlist::{DeliveryResult, DeliveryState, DeliveryStatus, Email},
@@ -36,8 +32,6 @@ const CONNECT_PAUSES: [Duration; 3] = [
 pub(super) struct Sender<'a> {
     list: &'a WaitlistHandle,
     writer: &'a MessageWriter<'a>,
-    /// For the connection.
-    runtime: Runtime,
     mailer: Mailer<'a>,
     /// Cancelled when the owner interrupts the send: the message under way is given up, unless its end is written.
     give_up: CancellationToken,
@@ -57,20 +51,18 @@ impl<'a> Sender<'a> {
         client: &'a SmtpClient,
         rate: u32,
         give_up: CancellationToken,
-    ) -> anyhow::Result<Self> {
-        let runtime = Builder::new_current_thread().enable_all().build();
+    ) -> Self {
         let bounce_address = &writer.settings.bounce_address;
-        Ok(Self {
+        Self {
             list,
             writer,
-            runtime: runtime.context("cannot start the runtime")?,
             mailer: Mailer::new(client, bounce_address, give_up.clone()),
             give_up,
             stop: None,
             brake: Brake::default(),
             interval: Duration::from_secs(1).checked_div(rate).unwrap_or_default(),
             next: Instant::now(),
-        })
+        }
     }
 
     /// Sends all messages. Returns the results, and why the send stopped before the end, if it did.
@@ -86,7 +78,7 @@ impl<'a> Sender<'a> {
             };
             counts.add(state, 1);
         }
-        self.runtime.block_on(self.mailer.quit());
+        wait_for(self.mailer.quit());
         (counts, self.stop)
     }
 
@@ -150,7 +142,7 @@ impl<'a> Sender<'a> {
         let mut pauses = CONNECT_PAUSES.iter();
         let started = Instant::now();
         loop {
-            let connected = self.runtime.block_on(self.mailer.connect());
+            let connected = wait_for(self.mailer.connect());
             // Last: the person may have left a moment ago, or while it connected.
             if connected.is_ok() && !self.is_listed(email).map_err(|error| error.to_string())? {
                 return has_left;
@@ -158,7 +150,7 @@ impl<'a> Sender<'a> {
             let secrets = slice::from_ref(&message.token);
             let sent = connected.and_then(|()| {
                 let sent = self.mailer.send(email, &message.bytes, secrets);
-                self.runtime.block_on(sent)
+                wait_for(sent)
             });
             let error = match sent {
                 Ok(Some(status)) => {
@@ -196,6 +188,6 @@ impl<'a> Sender<'a> {
     fn sleep(&self, pause: Duration) {
         let interrupted = async { timeout(pause, self.give_up.cancelled()).await };
         // Either way, the pause is over.
-        let _ = self.runtime.block_on(interrupted);
+        let _ = wait_for(interrupted);
     }
 }

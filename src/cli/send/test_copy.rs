@@ -4,12 +4,11 @@ use std::slice;
 
 use anyhow::{Context, bail};
 use serde_json::json;
-use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
 use super::message_writer::MessageWriter;
 use crate::{
-    cli::terminal::output::OutputArgs,
+    cli::{terminal::output::OutputArgs, wait_for},
     mail::{Mailer, SmtpClient},
     waitlist::{DeliveryState, Email},
 };
@@ -22,13 +21,12 @@ pub(super) fn send(
 ) -> anyhow::Result<()> {
     let message = writer.write_copy(to)?;
     let server = &writer.settings.smtp;
-    let runtime = Runtime::new().context("cannot start the runtime")?;
     let mut mailer = Mailer::new(
         client,
         &writer.settings.bounce_address,
         CancellationToken::new(),
     );
-    let sent = runtime.block_on(async {
+    let sent = wait_for(async {
         mailer.connect().await?;
         let sent = mailer.send(to, &message.bytes, slice::from_ref(&message.token));
         let sent = sent.await;
