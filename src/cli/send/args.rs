@@ -2,18 +2,16 @@
 
 use std::path::PathBuf;
 
-use super::recipients::{Audience, RecipientCriteria, Unconfirmed};
 use crate::{
     cli::{
         address::{parse_listed_address, parse_new_address},
         selection::SelectionArgs,
         store_location::StoreArgs,
         terminal::output::OutputArgs,
-        waitlist_handle::WaitlistHandle,
     },
     config::{ConfirmSwitch, InvalidMailSetting, MailOptions, Origin, number, parse_product_name},
     exit::print_stderr,
-    waitlist::{DeliveryState, Email},
+    waitlist::{DeliveryState, Email, Selection},
 };
 
 #[derive(clap::Args)]
@@ -79,10 +77,10 @@ pub(in crate::cli) struct SendArgs {
     #[arg(long, env = "LANDING_ORIGIN", value_name = "URL")]
     origin: Option<Origin>,
     #[command(flatten)]
-    confirm: ConfirmSwitch,
+    pub(super) confirm: ConfirmSwitch,
     /// Send also to people who have not confirmed their address, although people are asked to
     #[arg(long)]
-    include_unconfirmed: bool,
+    pub(super) include_unconfirmed: bool,
     #[command(flatten)]
     selection: SelectionArgs,
     #[command(flatten)]
@@ -111,7 +109,7 @@ const SELECTION: [&str; 6] = [
 pub(super) struct RecipientArgs {
     /// The N people who have waited longest and have not had the message
     #[arg(long, value_name = "N", value_parser = number::<u32>(1..=u32::MAX.into()))]
-    next: Option<u32>,
+    pub(super) next: Option<u32>,
     /// Everybody who has not had the message
     #[arg(long)]
     all: bool,
@@ -122,10 +120,10 @@ pub(super) struct RecipientArgs {
         value_parser = parse_listed_address,
         conflicts_with_all = SELECTION
     )]
-    to: Option<Email>,
+    pub(super) to: Option<Email>,
     /// The people who were chosen by an interrupted send, and those whose message was deferred
     #[arg(long = "continue")]
-    rest: bool,
+    pub(super) rest: bool,
     /// Give those people up, and send nothing: they count again as people who have not had the message
     #[arg(long, conflicts_with_all = SELECTION)]
     pub(super) abandon: bool,
@@ -137,17 +135,6 @@ pub(super) struct RecipientArgs {
         conflicts_with_all = SELECTION
     )]
     pub(super) test: Option<Email>,
-}
-
-impl RecipientArgs {
-    fn audience(&self) -> Audience {
-        match (&self.to, self.next) {
-            (Some(email), _) => Audience::Person(email.clone()),
-            (None, Some(count)) => Audience::Next(count as usize),
-            (None, None) if self.rest => Audience::Rest,
-            (None, None) => Audience::All,
-        }
-    }
 }
 
 impl SendArgs {
@@ -162,32 +149,17 @@ impl SendArgs {
         Ok(origin)
     }
 
-    /// Returns who gets the message.
-    pub(super) fn criteria(&self, list: &WaitlistHandle) -> anyhow::Result<RecipientCriteria> {
-        let resend = [
-            (self.resend_unknown, DeliveryState::Unknown),
-            (self.resend_refused, DeliveryState::Refused),
-        ];
-        let resend = resend.into_iter().filter(|(is_chosen, _)| *is_chosen);
-        Ok(RecipientCriteria {
-            audience: self.recipients.audience(),
-            selection: self.selection.selection()?,
-            unconfirmed: self.unconfirmed(list)?,
-            resend: resend.map(|(_, state)| state).collect(),
-        })
+    /// Returns which people may get the message.
+    pub(super) fn selection(&self) -> anyhow::Result<Selection> {
+        self.selection.selection()
     }
 
-    /// Returns the people to leave out. People are asked to confirm their address if the option says so, or if a server has
-    /// asked somebody. So a command without the server's settings does not write to those who have not confirmed.
-    fn unconfirmed(&self, list: &WaitlistHandle) -> anyhow::Result<Unconfirmed> {
-        if self.include_unconfirmed {
-            return Ok(Unconfirmed::Include);
+    /// Returns whether a delivery in this state is done, and the message is sent again all the same.
+    pub(super) fn resends(&self, state: DeliveryState) -> bool {
+        match state {
+            DeliveryState::Unknown => self.resend_unknown,
+            DeliveryState::Refused => self.resend_refused,
+            _ => false,
         }
-        let messages = list.messages()?;
-        let has_asked = messages.iter().any(|message| message.id.is_confirmation());
-        Ok(match self.confirm.is_on() || has_asked {
-            true => Unconfirmed::Exclude,
-            false => Unconfirmed::ExcludeAsked,
-        })
     }
 }

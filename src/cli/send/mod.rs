@@ -76,7 +76,7 @@ pub(super) fn run(args: &SendArgs) -> anyhow::Result<()> {
         return test_copy::send(&writer, &client()?, to, &args.output);
     }
     identity::check(&list, &template, args.new_message)?;
-    let plan = recipients::choose(&list, template.id(), key, &args.criteria(&list)?)?;
+    let plan = recipients::choose(&list, template.id(), key, args)?;
     check_size(plan.max_position())?;
     if args.dry_run || plan.is_empty() {
         preview::print(&plan, &writer, &args.output)?;

@@ -74,9 +74,7 @@ impl SkipReason {
 pub(super) struct Plan {
     pub(super) recipients: Vec<Recipient>,
     /// The number of deliveries in the ledger.
-    known: u32,
-    /// The number of the next delivery that is not in the ledger yet.
-    pub(super) next: u32,
+    pub(super) known: u32,
     /// People on the list who match the selection.
     pub(super) selected: u64,
     /// The people who do not get the message. Those whose result is unknown are also among [`SkipReason::HadIt`].
@@ -84,22 +82,21 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Prepares a plan without recipients. The states `resend` are sent again.
-    pub(super) fn new(deliveries: &[Delivery], resend: &[DeliveryState]) -> anyhow::Result<Self> {
+    /// Prepares a plan without recipients.
+    pub(super) fn new(deliveries: &[Delivery], resends_unknown: bool) -> anyhow::Result<Self> {
         let count = |state| {
             let in_state = deliveries.iter().filter(|it| it.status.state == state);
             in_state.count() as u64
         };
         let mut skipped = Counts::new(SkipReason::ALL);
         skipped.add(SkipReason::UnderWay, count(DeliveryState::Sending));
-        if !resend.contains(&DeliveryState::Unknown) {
+        if !resends_unknown {
             skipped.add(SkipReason::Unknown, count(DeliveryState::Unknown));
         }
         let known = u32::try_from(deliveries.len())?;
         Ok(Self {
             recipients: Vec::new(),
             known,
-            next: known,
             selected: 0,
             skipped,
         })

@@ -9,68 +9,43 @@ use std::{
 
 use anyhow::bail;
 
+use super::args::{RecipientArgs, SendArgs};
 use super::plan::{Plan, Recipient, SkipReason};
 use crate::cli::waitlist_handle::WaitlistHandle;
 use crate::mail::is_deferred_by_objection;
 use crate::waitlist::{
-    AddressHash, Delivery, DeliveryState, DeliveryStatus, Email, ListKey, MessageId, Selection,
+    AddressHash, Delivery, DeliveryState, DeliveryStatus, ListKey, Message, MessageId, Selection,
     ServerReply, Suppressions, WaitlistEntry,
 };
 
-/// The people that the owner wants to write to, of those who match the selection.
-#[derive(Clone, Debug)]
-pub(super) enum Audience {
-    /// This many people who have waited longest and have not had it.
-    Next(usize),
-    /// Everybody who has not had it.
-    All,
-    /// Those who were chosen by an earlier send, and have not had it.
-    Rest,
-    /// One person.
-    Person(Email),
-}
-
-/// Who gets a message, and under which conditions.
-pub(super) struct RecipientCriteria {
-    pub(super) audience: Audience,
-    pub(super) selection: Selection,
-    pub(super) unconfirmed: Unconfirmed,
-    /// The states of deliveries that are done, and are sent again all the same.
-    pub(super) resend: Vec<DeliveryState>,
-}
-
-/// Whether people get the message who have not confirmed their address.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Unconfirmed {
-    /// The owner insists.
-    Include,
-    /// Nobody was asked by this list. Some people may have been asked by another one, and were imported.
-    ExcludeAsked,
-    Exclude,
-}
+/// The number of a delivery that is not in the ledger yet, until the people are chosen.
+const NEW: u32 = u32::MAX;
 
 /// Reads the ledger and the list, and chooses.
 pub(super) fn choose(
     list: &WaitlistHandle,
     id: &MessageId,
     key: ListKey,
-    criteria: &RecipientCriteria,
+    args: &SendArgs,
 ) -> anyhow::Result<Plan> {
     let deliveries = list.deliveries(id)?;
+    let messages = list.messages()?;
+    let has_asked = messages.iter().any(|message| message.id.is_confirmation());
     let mut chooser = Chooser {
         id,
         key,
-        criteria,
+        args,
+        selection: args.selection()?,
+        asks_everybody: args.confirm.is_on() || has_asked,
         numbers: (0..)
             .zip(&deliveries)
             .map(|(number, it)| (it.recipient, number))
             .collect(),
         deliveries: &deliveries,
-        undeliverable: find_undeliverable(list)?,
+        undeliverable: find_undeliverable(list, &messages)?,
         suppressions: list.suppressions()?,
         listed: HashSet::new(),
-        objected: Vec::new(),
-        plan: Plan::new(&deliveries, &criteria.resend)?,
+        plan: Plan::new(&deliveries, args.resends(DeliveryState::Unknown))?,
     };
     for (position, entry) in (1..).zip(list.entries(Selection::default())?.entries) {
         chooser.consider(position, &entry?)?;
@@ -82,16 +57,18 @@ pub(super) fn choose(
 struct Chooser<'a> {
     id: &'a MessageId,
     key: ListKey,
-    criteria: &'a RecipientCriteria,
+    args: &'a SendArgs,
+    selection: Selection,
+    /// Whether people are asked to confirm their address: if the option says so, or if a server has asked somebody. So a
+    /// command without the server's settings does not write to those who have not confirmed. Otherwise some people may have
+    /// been asked by another list, and were imported.
+    asks_everybody: bool,
     deliveries: &'a [Delivery],
     numbers: HashMap<AddressHash, u32>,
     undeliverable: HashMap<AddressHash, Option<SystemTime>>,
     suppressions: Suppressions,
     /// The numbers of the deliveries to people on the list.
     listed: HashSet<u32>,
-    /// Those who have stopped a send by an objection of the mail server. They come last, so that they do not stop the next
-    /// one before anybody else.
-    objected: Vec<Recipient>,
     plan: Plan,
 }
 
@@ -104,14 +81,13 @@ impl Chooser<'_> {
         self.listed.extend(number);
         let deliveries = self.deliveries;
         let delivery = number.map(|number| &deliveries[number as usize]);
-        let is_waiting = delivery.is_some_and(is_unsent);
-        let is_chosen = match &self.criteria.audience {
-            Audience::Person(email) => email.key() == key,
-            _ => self.criteria.selection.selects(entry),
+        let is_chosen = match &self.args.recipients.to {
+            Some(email) => email.key() == key,
+            None => self.selection.selects(entry),
         };
         if !is_chosen {
-            let waiting = u64::from(is_waiting);
-            self.plan.skipped.add(SkipReason::Waiting, waiting);
+            let waiting = delivery.filter(|it| is_unsent(it)).iter().count();
+            self.plan.skipped.add(SkipReason::Waiting, waiting as u64);
             return Ok(());
         }
         self.plan.selected += 1;
@@ -119,25 +95,14 @@ impl Chooser<'_> {
             self.plan.skipped.add(reason, 1);
             return self.check_person(entry, delivery, reason);
         }
-        let has_room = match self.criteria.audience {
-            Audience::Next(max) => self.plan.recipients.len() < max,
-            Audience::Rest => delivery.is_some_and(|it| it.status.state != DeliveryState::Skipped),
-            Audience::All | Audience::Person(_) => true,
-        };
-        let recipient = Recipient {
-            number: number.unwrap_or(self.plan.next),
-            delivery: delivery.map_or_else(|| Delivery::waiting(hash), Clone::clone),
-            email: Some(entry.email.clone()),
-            position,
-        };
-        if is_deferred_by_objection(&recipient.delivery.status) {
-            self.objected.push(recipient);
-        } else if has_room {
-            self.plan.recipients.push(recipient);
-            self.plan.next += u32::from(delivery.is_none());
-        } else {
-            let waiting = u64::from(is_waiting);
-            self.plan.skipped.add(SkipReason::Waiting, waiting);
+        let was_skipped = delivery.is_none_or(|it| it.status.state == DeliveryState::Skipped);
+        if !self.args.recipients.rest || !was_skipped {
+            self.plan.recipients.push(Recipient {
+                number: number.unwrap_or(NEW),
+                delivery: delivery.map_or_else(|| Delivery::waiting(hash), Clone::clone),
+                email: Some(entry.email.clone()),
+                position,
+            });
         }
         Ok(())
     }
@@ -147,7 +112,7 @@ impl Chooser<'_> {
         match delivery.status.state {
             // Those who had left have joined again.
             DeliveryState::Waiting | DeliveryState::Deferred | DeliveryState::Skipped => true,
-            state => self.criteria.resend.contains(&state),
+            state => self.args.resends(state),
         }
     }
 
@@ -158,11 +123,8 @@ impl Chooser<'_> {
         hash: AddressHash,
         delivery: Option<&Delivery>,
     ) -> Option<SkipReason> {
-        let may_be_unconfirmed = match self.criteria.unconfirmed {
-            Unconfirmed::Include => true,
-            Unconfirmed::ExcludeAsked => entry.asked_at.is_none(),
-            Unconfirmed::Exclude => false,
-        };
+        let was_asked = self.asks_everybody || entry.asked_at.is_some();
+        let may_be_unconfirmed = self.args.include_unconfirmed || !was_asked;
         // Listed and suppressed at a time only after an import was interrupted.
         if self.suppressions.contains_hash(hash) {
             return Some(SkipReason::Suppressed);
@@ -189,7 +151,7 @@ impl Chooser<'_> {
         delivery: Option<&Delivery>,
         reason: SkipReason,
     ) -> anyhow::Result<()> {
-        if !matches!(self.criteria.audience, Audience::Person(_)) {
+        if self.args.recipients.to.is_none() {
             return Ok(());
         }
         let (id, email) = (self.id, entry.email.as_typed());
@@ -203,7 +165,8 @@ impl Chooser<'_> {
     }
 
     fn finish(mut self) -> anyhow::Result<Plan> {
-        if let Audience::Person(email) = &self.criteria.audience
+        let RecipientArgs { next, to, .. } = &self.args.recipients;
+        if let Some(email) = to
             && self.plan.selected == 0
         {
             bail!(
@@ -211,13 +174,20 @@ impl Chooser<'_> {
                 email.as_typed()
             );
         }
-        if let Audience::Next(max) = self.criteria.audience {
-            self.objected
-                .truncate(max.saturating_sub(self.plan.recipients.len()));
+        let recipients = &mut self.plan.recipients;
+        // Those who have stopped a send by an objection of the mail server come last, so that they do not stop the next one
+        // before anybody else.
+        recipients.sort_by_key(|it| is_deferred_by_objection(&it.delivery.status));
+        let max = next.map_or(usize::MAX, |count| count as usize);
+        let left_out = recipients.drain(max.min(recipients.len())..);
+        let is_waiting = |it: &Recipient| it.number != NEW && is_unsent(&it.delivery);
+        let waiting = left_out.filter(is_waiting).count();
+        self.plan.skipped.add(SkipReason::Waiting, waiting as u64);
+        let new = recipients.iter_mut().filter(|it| it.number == NEW);
+        for (recipient, number) in new.zip(self.plan.known..) {
+            recipient.number = number;
         }
-        self.plan.recipients.append(&mut self.objected);
-        let is_person = matches!(self.criteria.audience, Audience::Person(_));
-        if !self.plan.recipients.is_empty() && !is_person {
+        if !self.plan.recipients.is_empty() && to.is_none() {
             self.add_those_who_left();
         }
         Ok(self.plan)
@@ -249,9 +219,10 @@ fn is_unsent(delivery: &Delivery) -> bool {
 /// Returns the people whose mailbox did not exist for one of the messages, and when that was known last.
 fn find_undeliverable(
     list: &WaitlistHandle,
+    messages: &[Message],
 ) -> anyhow::Result<HashMap<AddressHash, Option<SystemTime>>> {
     let mut undeliverable = HashMap::new();
-    for message in list.messages()? {
+    for message in messages {
         for delivery in list.deliveries(&message.id)? {
             let DeliveryStatus {
                 state,
