@@ -20,16 +20,6 @@ pub(super) fn parse_new_address(text: &str) -> Result<Email, InvalidEmail> {
     Email::parse(without_name(text))
 }
 
-/// Returns why an address is not on the list: it is not an address, or nobody has signed up with it. `list` is what to
-/// call the list.
-pub(super) fn why_not_listed(address: &Email, list: &str) -> String {
-    let typed = address.as_typed();
-    match Email::parse(typed) {
-        Ok(_) => format!("{typed} is not on {list}"),
-        Err(invalid) => format!("{typed} is not an address: {invalid}"),
-    }
-}
-
 /// Removes the name before an address in angle brackets (RFC 5322, 3.4), and the brackets. A name with another address
 /// stays, and makes the text invalid: two people may be meant.
 pub(super) fn without_name(text: &str) -> &str {

@@ -4,7 +4,7 @@ use anyhow::bail;
 use serde_json::json;
 
 use super::{
-    address::{parse_listed_address, parse_new_address, why_not_listed},
+    address::{parse_listed_address, parse_new_address},
     store_location::StoreArgs,
     terminal::output::OutputArgs,
 };
@@ -56,10 +56,9 @@ pub(super) fn run(
                 writeln!(out, "{old_typed} is now {new_typed}")
             })
         }
-        CorrectOutcome::NotListed => bail!(
-            "{}; check the spelling",
-            why_not_listed(old, &format!("the list in {location}"))
-        ),
+        CorrectOutcome::NotListed => {
+            bail!("{old_typed} is not on the list in {location}; check the spelling")
+        }
         CorrectOutcome::NewAddressListed => bail!(
             "{new_typed} is on the list already, as another person; nothing was changed; to remove {old_typed}, run \
              `landing erase {old_typed}`"

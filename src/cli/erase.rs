@@ -34,14 +34,14 @@ const QUESTION: &str = "For people who do not want mail, unsubscribe keeps a has
                         again. After erase, an import may add them. (u)nsubscribe, (e)rase, or (c)ancel?";
 
 pub(super) fn run(args: &EraseArgs) -> anyhow::Result<()> {
-    let people = args.people.read()?;
-    let answer = match can_ask() && !args.people.dry_run && !args.yes {
-        true => ask(QUESTION, "uec").context("nothing was changed")?,
-        false => 'e',
-    };
-    match answer {
-        'u' => people.change(Change::Unsubscribe),
-        'e' => people.change(Change::Erase),
-        _ => bail!("nothing was changed"),
-    }
+    args.people.change(|| {
+        if !can_ask() || args.people.dry_run || args.yes {
+            return Ok(Change::Erase);
+        }
+        match ask(QUESTION, "uec").context("nothing was changed")? {
+            'u' => Ok(Change::Unsubscribe),
+            'e' => Ok(Change::Erase),
+            _ => bail!("nothing was changed"),
+        }
+    })
 }

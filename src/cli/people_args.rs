@@ -9,9 +9,9 @@ use anyhow::{Context, bail};
 use serde_json::json;
 
 use super::{
-    address::{parse_listed_address, parse_new_address, why_not_listed},
+    address::{parse_listed_address, parse_new_address},
     import::{input_file, read_addresses},
-    store_location::{StoreArgs, StoreLocation},
+    store_location::StoreArgs,
     terminal::output::{OutputArgs, counted},
 };
 use crate::waitlist::{Email, Erasure};
@@ -34,13 +34,6 @@ pub(super) struct PeopleArgs {
     output: OutputArgs,
 }
 
-/// The people, and the list that they may be on.
-pub(super) struct People<'a> {
-    emails: Vec<Email>,
-    location: StoreLocation,
-    args: &'a PeopleArgs,
-}
-
 /// A change to people.
 #[derive(Clone, Copy, Eq, PartialEq)]
 pub(super) enum Change {
@@ -51,11 +44,11 @@ pub(super) enum Change {
 }
 
 impl PeopleArgs {
-    /// Reads the addresses, each once, and finds the list.
+    /// Reads the addresses, each once.
     ///
     /// # Errors
     /// If a line of the file has no valid address.
-    pub(super) fn read(&self) -> anyhow::Result<People<'_>> {
+    fn emails(&self) -> anyhow::Result<Vec<Email>> {
         let mut emails = self.emails.clone();
         if let Some(file) = &self.file {
             let path = Some(&**file).filter(|file| *file != "-");
@@ -65,11 +58,61 @@ impl PeopleArgs {
         }
         let mut seen = HashSet::new();
         emails.retain(|email| seen.insert(email.key()));
-        Ok(People {
-            emails,
-            location: self.store.announce_location()?,
-            args: self,
-        })
+        Ok(emails)
+    }
+
+    /// Changes the people, or says in a dry run what would change. `choose` returns the change, when the people and the
+    /// location of the list are known.
+    ///
+    /// # Errors
+    /// Also if somebody was not on the list to erase, or had not left it.
+    pub(super) fn change(
+        &self,
+        choose: impl FnOnce() -> anyhow::Result<Change>,
+    ) -> anyhow::Result<()> {
+        let emails = &self.emails()?;
+        let location = self.store.announce_location()?;
+        let change = choose()?;
+        if change != Change::Erase {
+            check_valid(emails)?;
+        }
+        let list = location.open()?;
+        let erase = |erasure| list.call_in_parts(emails, |list, part| list.erase(part, erasure));
+        let found = match change {
+            Change::UndoUnsubscribe => {
+                let suppressions = list.suppressions()?;
+                if !self.dry_run {
+                    list.call_in_parts(emails, |list, part| list.lift(part))?;
+                }
+                emails.iter().map(|it| suppressions.contains(it)).collect()
+            }
+            _ if self.dry_run => list.are_listed(emails)?,
+            Change::Erase => erase(Erasure::Complete)?,
+            Change::Unsubscribe => erase(Erasure::Suppress)?,
+        };
+        drop(list);
+        let lines = emails.iter().zip(&found).map(|(email, was_found)| {
+            let typed = email.as_typed();
+            let json = match change {
+                Change::UndoUnsubscribe => json!({ "email": typed, "was_suppressed": was_found }),
+                _ => json!({
+                    "email": typed, "erased": was_found, "suppressed": change == Change::Unsubscribe,
+                }),
+            };
+            (json, describe(typed, change, *was_found, self.dry_run))
+        });
+        self.output.print_lines(&lines.collect::<Vec<_>>())?;
+        let missing = found.iter().filter(|was_found| !**was_found).count();
+        let addresses = counted(emails.len() as u64, "address", "addresses");
+        match change {
+            Change::Erase if missing > 0 => {
+                bail!("not on the list in {location}: {missing} of {addresses}; check the spelling")
+            }
+            Change::UndoUnsubscribe if missing > 0 => bail!(
+                "not among the people who have left: {missing} of {addresses}; check the spelling"
+            ),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -85,70 +128,15 @@ fn read_file(path: Option<&Path>) -> anyhow::Result<Vec<Email>> {
     emails.collect()
 }
 
-impl People<'_> {
-    /// Changes the people, or says in a dry run what would change.
-    ///
-    /// # Errors
-    /// Also if somebody was not on the list to erase, or had not left it.
-    pub(super) fn change(&self, change: Change) -> anyhow::Result<()> {
-        let People {
-            emails,
-            location,
-            args,
-        } = self;
-        if change != Change::Erase {
-            check_valid(emails)?;
-        }
-        let list = location.open()?;
-        let erase = |erasure| list.call_in_parts(emails, |list, part| list.erase(part, erasure));
-        let found = match change {
-            Change::UndoUnsubscribe => {
-                let suppressions = list.suppressions()?;
-                if !args.dry_run {
-                    list.call_in_parts(emails, |list, part| list.lift(part))?;
-                }
-                emails.iter().map(|it| suppressions.contains(it)).collect()
-            }
-            _ if args.dry_run => list.are_listed(emails)?,
-            Change::Erase => erase(Erasure::Complete)?,
-            Change::Unsubscribe => erase(Erasure::Suppress)?,
-        };
-        drop(list);
-        let lines = emails.iter().zip(&found).map(|(email, was_found)| {
-            let typed = email.as_typed();
-            let json = match change {
-                Change::UndoUnsubscribe => json!({ "email": typed, "was_suppressed": was_found }),
-                _ => json!({
-                    "email": typed, "erased": was_found, "suppressed": change == Change::Unsubscribe,
-                }),
-            };
-            (json, describe(email, change, *was_found, args.dry_run))
-        });
-        args.output.print_lines(&lines.collect::<Vec<_>>())?;
-        let missing = found.iter().filter(|was_found| !**was_found).count();
-        let addresses = counted(emails.len() as u64, "address", "addresses");
-        match change {
-            Change::Erase if missing > 0 => {
-                bail!("not on the list in {location}: {missing} of {addresses}; check the spelling")
-            }
-            Change::UndoUnsubscribe if missing > 0 => bail!(
-                "not among the people who have left: {missing} of {addresses}; check the spelling"
-            ),
-            _ => Ok(()),
-        }
-    }
-}
-
 /// Describes the change to one person. `was_found` says whether the person was listed, or was suppressed.
-fn describe(email: &Email, change: Change, was_found: bool, dry_run: bool) -> String {
-    let typed = email.as_typed();
+fn describe(typed: &str, change: Change, was_found: bool, dry_run: bool) -> String {
     let (is, adds, can) = match dry_run {
         true => ("would be", "would add", "could"),
         false => ("is", "adds", "can"),
     };
     match (change, was_found) {
         (Change::Erase, true) => format!("{typed} {is} erased"),
-        (Change::Erase, false) => why_not_listed(email, "the list"),
+        (Change::Erase, false) => format!("{typed} is not on the list"),
         (Change::Unsubscribe, true) => format!("{typed} {is} unsubscribed"),
         (Change::Unsubscribe, false) => {
             format!("{typed} is not on the list (check the spelling); no import {adds} the address")

@@ -6,12 +6,8 @@ use anyhow::bail;
 use serde::Serialize;
 
 use super::{
-    address::{parse_listed_address, why_not_listed},
-    delivery_counts::ShownDelivery,
-    export_format::EntryFields,
-    store_location::StoreArgs,
-    terminal::output::OutputArgs,
-    time::rfc3339,
+    address::parse_listed_address, delivery_counts::ShownDelivery, export_format::EntryFields,
+    store_location::StoreArgs, terminal::output::OutputArgs, time::rfc3339,
     waitlist_handle::WaitlistHandle,
 };
 use crate::waitlist::{AddressFilter, Email, Selection};
@@ -79,8 +75,8 @@ pub(super) fn run(args: &ShowArgs) -> anyhow::Result<()> {
     };
     if shown.entry.joined_at.is_none() && !shown.suppressed && shown.messages.is_empty() {
         bail!(
-            "{}; nothing is stored about this address, also no hash of it",
-            why_not_listed(&args.email, &format!("the list in {location}"))
+            "{} is not on the list in {location}; nothing is stored about this address, also no hash of it",
+            args.email.as_typed()
         );
     }
     args.output.print(&shown, |out| shown.write(out))

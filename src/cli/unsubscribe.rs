@@ -25,8 +25,9 @@ pub(super) struct UnsubscribeArgs {
 }
 
 pub(super) fn run(args: &UnsubscribeArgs) -> anyhow::Result<()> {
-    args.people.read()?.change(match args.undo {
+    let change = match args.undo {
         true => Change::UndoUnsubscribe,
         false => Change::Unsubscribe,
-    })
+    };
+    args.people.change(|| Ok(change))
 }
