@@ -42,34 +42,28 @@ impl DailyCounts {
         *self.0.entry(day).or_default() += 1;
     }
 
-    /// Returns a bar for each interval from the first sign-up to `last_day`, or to the last sign-up if that is later.
-    pub(super) fn sign_ups(&self, per: Interval, last_day: Date) -> Vec<SignUps> {
-        let starts = self.starts(per, last_day);
-        let mut counts: BTreeMap<Date, u64> = starts.map(|start| (start, 0)).collect();
+    /// Returns a bar for each interval from the first sign-up to `last_day`, or to the last sign-up if that is later. The interval
+    /// is the shortest one that needs at most `bars_max` bars, or a year.
+    pub(super) fn sign_ups(&self, bars_max: usize, last_day: Date) -> (Interval, Vec<SignUps>) {
+        let mut days = self.0.keys().copied();
+        let first = days.next().unwrap_or(last_day);
+        let last = days.next_back().unwrap_or(first).max(last_day);
+        let starts = |per: Interval| {
+            let next = move |start: &Date| per.next_start(*start).filter(|next| *next <= last);
+            iter::successors(Some(per.start_of(first)), next)
+        };
+        let intervals = [Interval::Day, Interval::Week, Interval::Month];
+        let fitting = intervals
+            .into_iter()
+            .find(|per| starts(*per).nth(bars_max).is_none());
+        let per = fitting.unwrap_or(Interval::Year);
+        let mut counts: BTreeMap<Date, u64> = starts(per).map(|start| (start, 0)).collect();
         for (day, count) in &self.0 {
             *counts.entry(per.start_of(*day)).or_default() += count;
         }
         let bars = counts.into_iter();
-        bars.map(|(from, count)| SignUps { from, count }).collect()
-    }
-
-    /// Returns the shortest interval that needs at most `bars_max` bars: days, weeks or months. If even months are too
-    /// many, returns years.
-    pub(super) fn interval_for(&self, bars_max: usize, last_day: Date) -> Interval {
-        let intervals = [Interval::Day, Interval::Week, Interval::Month];
-        let fitting = intervals.into_iter().find(|interval| {
-            let starts = self.starts(*interval, last_day);
-            starts.take(bars_max + 1).count() <= bars_max
-        });
-        fitting.unwrap_or(Interval::Year)
-    }
-
-    fn starts(&self, per: Interval, last_day: Date) -> impl Iterator<Item = Date> {
-        let mut days = self.0.keys().copied();
-        let first = days.next().unwrap_or(last_day);
-        let last = days.next_back().unwrap_or(first).max(last_day);
-        let next = move |start: &Date| per.next_start(*start).filter(|next| *next <= last);
-        iter::successors(Some(per.start_of(first)), next)
+        let bars = bars.map(|(from, count)| SignUps { from, count });
+        (per, bars.collect())
     }
 }
 

@@ -64,8 +64,7 @@ impl Numbers {
             days.add(utc(entry.joined_at).date());
             sources.add(&entry);
         }
-        let last_day = days::last_day(selection, now);
-        let per = days.interval_for(BARS_MAX, last_day);
+        let (per, sign_ups) = days.sign_ups(BARS_MAX, days::last_day(selection, now));
         let sources = sources.finish();
         Ok(Self {
             total: sources.total(),
@@ -73,7 +72,7 @@ impl Numbers {
             last_7_days,
             last_30_days,
             per,
-            sign_ups: days.sign_ups(per, last_day),
+            sign_ups,
             sources,
         })
     }

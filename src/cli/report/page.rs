@@ -151,19 +151,18 @@ fn render_growth(numbers: &Numbers) -> String {
 
 fn render_sources(numbers: &Numbers) -> String {
     let row = |(label, stages): (&str, Stages)| {
-        let Stages {
-            people,
-            confirmed,
-            invited,
-            unsubscribed,
-        } = stages;
-        let share = format!("{:.1} %", percent(people, numbers.total.people));
-        let [people_cell, confirmed, invited, unsubscribed] =
-            [people, confirmed, invited, unsubscribed].map(|it| HumanCount(it).to_string());
+        let share = format!("{:.1} %", percent(stages.people, numbers.total.people));
+        let count = |count| HumanCount(count).to_string();
         Row {
             label: label.to_owned(),
-            count: people,
-            cells: vec![people_cell, share, confirmed, invited, unsubscribed],
+            count: stages.people,
+            cells: vec![
+                count(stages.people),
+                share,
+                count(stages.confirmed),
+                count(stages.invited),
+                count(stages.unsubscribed),
+            ],
         }
     };
     let rows: Vec<_> = numbers.sources.rows().into_iter().map(row).collect();
