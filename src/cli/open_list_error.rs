@@ -23,7 +23,9 @@ pub(super) enum OpenListError {
         "{location} belongs to user {uid}; run the command as that user: see \"Running the commands on a server\" in docs/owner.md"
     )]
     OtherUser { location: StoreLocation, uid: u32 },
-    #[error("cannot read {location}: {error}{advice}", advice = read_advice(.error))]
+    #[error(
+        "cannot read {location}: {error}; run the command as the user that the server runs as, or check the disk"
+    )]
     Unreadable {
         location: StoreLocation,
         error: io::Error,
@@ -32,11 +34,4 @@ pub(super) enum OpenListError {
     Sled(#[from] SledOpenError),
     #[error(transparent)]
     Postgres(#[from] PostgresOpenError),
-}
-
-fn read_advice(error: &io::Error) -> &'static str {
-    match error.kind() {
-        io::ErrorKind::PermissionDenied => "; run the command as the user that the server runs as",
-        _ => "",
-    }
 }

@@ -33,10 +33,6 @@ pub(super) enum SocketError {
          LISTEN_FDS"
     )]
     Inherited(io::Error),
-    #[error(
-        "the service manager passes {0} sockets, and the server uses one; keep one ListenStream= in the .socket unit"
-    )]
-    TooMany(usize),
 }
 
 fn advice(error: &io::Error) -> &'static str {
@@ -68,27 +64,29 @@ impl ServerSocket {
     /// # Errors
     /// [`SocketError`].
     pub(super) fn inherit() -> Result<Option<Self>, SocketError> {
+        Self::take_inherited().map_err(SocketError::Inherited)
+    }
+
+    fn take_inherited() -> io::Result<Option<Self>> {
         // listenfd ignores malformed variables, so they are checked here.
-        let count = sd_notify::listen_fds()
-            .map_err(SocketError::Inherited)?
-            .len();
-        match count {
-            0 => return Ok(None),
-            1 => {}
-            more => return Err(SocketError::TooMany(more)),
+        let count = sd_notify::listen_fds()?.len();
+        if count == 0 {
+            return Ok(None);
         }
-        let listener = ListenFd::from_env().take_tcp_listener(0);
-        let Some(listener) = listener.map_err(SocketError::Inherited)? else {
+        if count > 1 {
+            let error = format!("it passes {count} sockets; keep one ListenStream=");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, error));
+        }
+        let Some(listener) = ListenFd::from_env().take_tcp_listener(0)? else {
             return Ok(None);
         };
         // `Accept=yes` in the .socket unit passes connections.
-        if !socket_acceptconn(&listener).map_err(|error| SocketError::Inherited(error.into()))? {
-            let error = io::Error::new(io::ErrorKind::InvalidInput, "fd 3 does not listen");
-            return Err(SocketError::Inherited(error));
+        if !socket_acceptconn(&listener)? {
+            let error = "fd 3 does not listen";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, error));
         }
-        let addr = listener.local_addr().map_err(SocketError::Inherited)?;
-        let nonblocking = listener.set_nonblocking(true);
-        nonblocking.map_err(SocketError::Inherited)?;
+        let addr = listener.local_addr()?;
+        listener.set_nonblocking(true)?;
         // As a stream, because tokio offers no other conversion. It listens already; `listen` sets the length of its
         // queue.
         let socket = TcpSocket::from_std_stream(TcpStream::from(OwnedFd::from(listener)));

@@ -34,20 +34,10 @@ pub(super) fn start_watchdog(list: Arc<dyn Waitlist>) -> Option<AbortOnDropHandl
 async fn send_keep_alives(list: Arc<dyn Waitlist>, keep_alive_interval: Duration) {
     let mut ticks = interval(keep_alive_interval.max(RETRY_INTERVAL));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut has_failed = false;
     loop {
         ticks.tick().await;
         wait_for_response(&*list).await;
-        let result = sd_notify::notify(&[NotifyState::Watchdog]);
-        // A failure may pass, so keep-alives continue. One warning is enough.
-        if let Err(error) = &result
-            && !has_failed
-        {
-            tracing::warn!(
-                "cannot send keep-alives to the service manager: {error}; check that the unit has Type=notify"
-            );
-        }
-        has_failed = result.is_err();
+        notify(NotifyState::Watchdog);
     }
 }
 
