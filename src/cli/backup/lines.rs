@@ -35,7 +35,6 @@ pub(super) enum Frame {
 
 /// What the first line says.
 #[derive(Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct Header {
     pub(super) format: u64,
     pub(super) program: String,

@@ -8,7 +8,6 @@ use std::{
     time::SystemTime,
 };
 
-use serde_json::Value;
 use thiserror::Error;
 
 use super::lines::{BackupCounts, FORMAT_VERSION, Frame, Header, Summary, to_line};
@@ -57,21 +56,19 @@ impl<R: Read> BackupReader<R> {
     pub(crate) fn open(file: R) -> Result<Self, BackupError> {
         let mut file = BufReader::with_capacity(1 << 16, file);
         let first = read_line(&mut file).map_err(|_| BackupError::NotABackup)?;
-        let parsed: Option<Value> = serde_json::from_slice(&first).ok();
-        let header = parsed.and_then(|it| it.get("backup").cloned());
-        let header = header.ok_or(BackupError::NotABackup)?;
-        match header["format"].as_u64() {
-            Some(FORMAT_VERSION) => {}
-            Some(format) => {
-                let program = header["program"].as_str().unwrap_or_default().to_owned();
-                return Err(BackupError::OtherFormat { format, program });
-            }
-            None => return Err(BackupError::NotABackup),
-        }
-        let header = serde_json::from_value(header).map_err(|_| BackupError::NotABackup)?;
+        let header = match serde_json::from_slice(&first) {
+            Ok(Frame::Backup(header)) => header,
+            _ => return Err(BackupError::NotABackup),
+        };
         let Header {
-            key, created_at, ..
+            format,
+            program,
+            key,
+            created_at,
         } = header;
+        if format != FORMAT_VERSION {
+            return Err(BackupError::OtherFormat { format, program });
+        }
         Ok(Self {
             file,
             line_number: 1,
