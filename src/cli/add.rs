@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use anyhow::bail;
 use serde_json::json;
 
-use super::{address::parse_new_address, store_location::StoreArgs, terminal::output::OutputArgs};
+use super::{address::parse_new_address, store_location::CommonArgs};
 use crate::waitlist::{Email, JoinOutcome, WaitlistEntry};
 
 #[derive(clap::Args)]
@@ -19,13 +19,11 @@ pub(super) struct AddArgs {
     #[arg(required = true, value_name = "ADDRESS", value_parser = parse_new_address)]
     addresses: Vec<Email>,
     #[command(flatten)]
-    store: StoreArgs,
-    #[command(flatten)]
-    output: OutputArgs,
+    common: CommonArgs,
 }
 
 pub(super) fn run(args: &AddArgs) -> anyhow::Result<()> {
-    let list = args.store.announce_location()?.open_or_create()?;
+    let list = args.common.store.announce_location()?.open_or_create()?;
     let now = SystemTime::now();
     let entries = args.addresses.iter().cloned();
     let entries: Vec<_> = entries.map(|it| WaitlistEntry::new(it, now)).collect();
@@ -39,7 +37,7 @@ pub(super) fn run(args: &AddArgs) -> anyhow::Result<()> {
             let json = json!({ "email": email, "outcome": key });
             (json, format!("{email} {text}"))
         });
-    args.output.print_lines(&lines.collect::<Vec<_>>())?;
+    args.common.output.print_lines(&lines.collect::<Vec<_>>())?;
     let left = outcomes.iter().filter(|it| **it == JoinOutcome::Suppressed);
     match left.count() {
         0 => Ok(()),

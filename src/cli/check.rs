@@ -11,11 +11,8 @@ use serde::Serialize;
 
 use super::{
     confirmation_counts::ConfirmationCounts,
-    store_location::StoreArgs,
-    terminal::{
-        output::{OutputArgs, counted},
-        progress::entry_progress,
-    },
+    store_location::CommonArgs,
+    terminal::{output::counted, progress::entry_progress},
     time::time_problem,
     waitlist_handle::{SelectedEntries, WaitlistHandle},
 };
@@ -28,19 +25,11 @@ pub(super) struct CheckArgs {
     #[arg(long)]
     repair: bool,
     #[command(flatten)]
-    store: StoreArgs,
-    #[command(flatten)]
-    output: OutputArgs,
+    common: CommonArgs,
 }
 
-pub(super) fn run(
-    CheckArgs {
-        repair,
-        store,
-        output,
-    }: &CheckArgs,
-) -> anyhow::Result<()> {
-    let list = store.announce_location()?.open()?;
+pub(super) fn run(CheckArgs { repair, common }: &CheckArgs) -> anyhow::Result<()> {
+    let list = common.store.announce_location()?.open()?;
     let corrected = repair.then(|| list.call(|list| list.recount()));
     let corrected = corrected.transpose()?;
     let report = CheckReport {
@@ -49,7 +38,7 @@ pub(super) fn run(
     };
     // The reader of the output may be slow, and must not keep the list open.
     drop(list);
-    output.print(&report, |out| report.write(out))?;
+    common.output.print(&report, |out| report.write(out))?;
     match report.faults.len() as u64 {
         0 => Ok(()),
         faults => bail!(

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{store_location::StoreArgs, terminal::output::OutputArgs};
+use super::store_location::CommonArgs;
 use crate::waitlist::Compaction;
 
 #[derive(clap::Args)]
@@ -17,13 +17,11 @@ complete, and the next start removes the rest.
 A list in a database is compacted by the database: run VACUUM (FULL) there.")]
 pub(super) struct CompactArgs {
     #[command(flatten)]
-    store: StoreArgs,
-    #[command(flatten)]
-    output: OutputArgs,
+    common: CommonArgs,
 }
 
-pub(super) fn run(CompactArgs { store, output }: &CompactArgs) -> anyhow::Result<()> {
-    let location = store.announce_location()?;
+pub(super) fn run(CompactArgs { common }: &CompactArgs) -> anyhow::Result<()> {
+    let location = common.store.announce_location()?;
     let list = location.open()?;
     let Compaction {
         bytes_before,
@@ -31,7 +29,7 @@ pub(super) fn run(CompactArgs { store, output }: &CompactArgs) -> anyhow::Result
     } = list.call(|list| list.compact())?;
     drop(list);
     let json = json!({ "bytes_before": bytes_before, "bytes_after": bytes_after });
-    output.print(&json, |out| {
+    common.output.print(&json, |out| {
         writeln!(
             out,
             "no erased address is left in {location}, which now has {bytes_after} bytes"

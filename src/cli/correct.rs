@@ -5,8 +5,7 @@ use serde_json::json;
 
 use super::{
     address::{parse_listed_address, parse_new_address},
-    store_location::StoreArgs,
-    terminal::output::OutputArgs,
+    store_location::CommonArgs,
 };
 use crate::{
     exit::print_stderr,
@@ -27,20 +26,11 @@ pub(super) struct CorrectArgs {
     #[arg(value_name = "NEW", value_parser = parse_new_address)]
     new: Email,
     #[command(flatten)]
-    store: StoreArgs,
-    #[command(flatten)]
-    output: OutputArgs,
+    common: CommonArgs,
 }
 
-pub(super) fn run(
-    CorrectArgs {
-        old,
-        new,
-        store,
-        output,
-    }: &CorrectArgs,
-) -> anyhow::Result<()> {
-    let location = store.announce_location()?;
+pub(super) fn run(CorrectArgs { old, new, common }: &CorrectArgs) -> anyhow::Result<()> {
+    let location = common.store.announce_location()?;
     let list = location.open()?;
     let outcome = list.call(|list| list.correct(old, new))?;
     let (old_typed, new_typed) = (old.as_typed(), new.as_typed());
@@ -52,9 +42,11 @@ pub(super) fn run(
                      `landing unsubscribe --undo {new_typed}`"
                 ));
             }
-            output.print(&json!({ "old": old_typed, "new": new_typed }), |out| {
-                writeln!(out, "{old_typed} is now {new_typed}")
-            })
+            common
+                .output
+                .print(&json!({ "old": old_typed, "new": new_typed }), |out| {
+                    writeln!(out, "{old_typed} is now {new_typed}")
+                })
         }
         CorrectOutcome::NotListed => {
             bail!("{old_typed} is not on the list in {location}; check the spelling")

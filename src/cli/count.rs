@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{selection::SelectionArgs, store_location::StoreArgs, terminal::output::OutputArgs};
+use super::{selection::SelectionArgs, store_location::CommonArgs};
 
 #[derive(clap::Args)]
 #[command(after_help = "Example: landing count --since 7d --store /var/lib/landing")]
@@ -10,15 +10,14 @@ pub(super) struct CountArgs {
     #[command(flatten)]
     selection: SelectionArgs,
     #[command(flatten)]
-    store: StoreArgs,
-    #[command(flatten)]
-    output: OutputArgs,
+    common: CommonArgs,
 }
 
 pub(super) fn run(args: &CountArgs) -> anyhow::Result<()> {
     let selection = args.selection.selection()?;
-    let list = args.store.announce_location()?.open()?;
+    let list = args.common.store.announce_location()?.open()?;
     let count = list.entries(selection)?.count;
-    args.output
+    args.common
+        .output
         .print(&json!({ "count": count }), |out| writeln!(out, "{count}"))
 }

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::{
     delivery_counts::{DeliveryCounts, ShownDelivery},
-    store_location::StoreArgs,
+    store_location::CommonArgs,
     terminal::output::{OutputArgs, counted},
     time::rfc3339,
     waitlist_handle::WaitlistHandle,
@@ -40,9 +40,7 @@ pub(super) struct MessagesArgs {
     /// Message whose recipients are listed, except those who were accepted
     id: Option<MessageId>,
     #[command(flatten)]
-    store: StoreArgs,
-    #[command(flatten)]
-    output: OutputArgs,
+    common: CommonArgs,
 }
 
 /// A message with its counts.
@@ -68,7 +66,7 @@ struct ListedDelivery {
 }
 
 pub(super) fn run(args: &MessagesArgs) -> anyhow::Result<()> {
-    let list = args.store.announce_location()?.open()?;
+    let list = args.common.store.announce_location()?.open()?;
     let mut messages = list.messages()?;
     // Nobody got these.
     messages.retain(|message| message.id != MessageId::confirmation_days());
@@ -76,7 +74,7 @@ pub(super) fn run(args: &MessagesArgs) -> anyhow::Result<()> {
         if !messages.iter().any(|message| message.id == *id) {
             bail!("no message {id} was sent; `landing messages` lists those that were");
         }
-        return print_deliveries(&list, id, &args.output);
+        return print_deliveries(&list, id, &args.common.output);
     }
     let suppressions = list.suppressions()?;
     let listed: Vec<_> = messages
@@ -84,7 +82,7 @@ pub(super) fn run(args: &MessagesArgs) -> anyhow::Result<()> {
         .map(|message| list_message(&list, message, &suppressions))
         .collect::<anyhow::Result<_>>()?;
     drop(list);
-    args.output.print_list(&listed, |out| {
+    args.common.output.print_list(&listed, |out| {
         if listed.is_empty() {
             writeln!(out, "no message was sent yet; `landing send` sends one")?;
         }

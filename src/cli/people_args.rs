@@ -11,8 +11,8 @@ use serde_json::json;
 use super::{
     address::{parse_listed_address, parse_new_address},
     import::{input_file, read_addresses},
-    store_location::StoreArgs,
-    terminal::output::{OutputArgs, counted},
+    store_location::CommonArgs,
+    terminal::output::counted,
 };
 use crate::waitlist::{Email, Erasure};
 
@@ -29,9 +29,7 @@ pub(super) struct PeopleArgs {
     #[arg(long)]
     pub(super) dry_run: bool,
     #[command(flatten)]
-    store: StoreArgs,
-    #[command(flatten)]
-    output: OutputArgs,
+    common: CommonArgs,
 }
 
 /// A change to people.
@@ -71,7 +69,7 @@ impl PeopleArgs {
         choose: impl FnOnce() -> anyhow::Result<Change>,
     ) -> anyhow::Result<()> {
         let emails = &self.emails()?;
-        let location = self.store.announce_location()?;
+        let location = self.common.store.announce_location()?;
         let change = choose()?;
         if change != Change::Erase {
             check_valid(emails)?;
@@ -101,7 +99,7 @@ impl PeopleArgs {
             };
             (json, describe(typed, change, *was_found, self.dry_run))
         });
-        self.output.print_lines(&lines.collect::<Vec<_>>())?;
+        self.common.output.print_lines(&lines.collect::<Vec<_>>())?;
         let missing = found.iter().filter(|was_found| !**was_found).count();
         let addresses = counted(emails.len() as u64, "address", "addresses");
         match change {

@@ -13,8 +13,8 @@ use serde_json::json;
 use super::{
     backup::{BackupCounts, BackupReader, write_backup},
     import::input_file,
-    store_location::{StoreArgs, StoreLocation},
-    terminal::{output::OutputArgs, progress::byte_progress},
+    store_location::{CommonArgs, StoreLocation},
+    terminal::progress::byte_progress,
     time::rfc3339,
 };
 use crate::exit::print_stderr;
@@ -36,16 +36,14 @@ pub(super) struct RestoreArgs {
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
-    store: StoreArgs,
-    #[command(flatten)]
-    output: OutputArgs,
+    common: CommonArgs,
 }
 
 pub(super) fn run(args: &RestoreArgs) -> anyhow::Result<()> {
     let path = Some(&*args.file).filter(|file| *file != "-");
     let name = input_file::display_name(path);
     let nothing_restored = || format!("{name}: nothing was restored");
-    let location = args.store.announce_location()?;
+    let location = args.common.store.announce_location()?;
     let mut file = open(path).with_context(nothing_restored)?;
     let reader = read(&mut file, "checking").with_context(nothing_restored)?;
     let created_at = reader.created_at();
@@ -62,7 +60,7 @@ pub(super) fn run(args: &RestoreArgs) -> anyhow::Result<()> {
     let mut json = json!(counts);
     json["file"] = json!(name);
     json["created_at"] = json!(created_at);
-    args.output.print(&json, |out| match args.dry_run {
+    args.common.output.print(&json, |out| match args.dry_run {
         true => writeln!(out, "{counts} would be restored from {name}"),
         false => writeln!(out, "{counts} restored from {name}"),
     })?;

@@ -7,8 +7,7 @@ use serde::Serialize;
 
 use super::{
     address::parse_listed_address, delivery_counts::ShownDelivery, export_format::EntryFields,
-    store_location::StoreArgs, terminal::output::OutputArgs, time::rfc3339,
-    waitlist_handle::WaitlistHandle,
+    store_location::CommonArgs, time::rfc3339, waitlist_handle::WaitlistHandle,
 };
 use crate::waitlist::{AddressFilter, Email, Selection};
 
@@ -24,9 +23,7 @@ pub(super) struct ShowArgs {
     #[arg(value_name = "EMAIL", value_parser = parse_listed_address)]
     email: Email,
     #[command(flatten)]
-    store: StoreArgs,
-    #[command(flatten)]
-    output: OutputArgs,
+    common: CommonArgs,
 }
 
 /// Everything that is stored about a person.
@@ -50,7 +47,7 @@ struct ShownMessage {
 }
 
 pub(super) fn run(args: &ShowArgs) -> anyhow::Result<()> {
-    let location = args.store.announce_location()?;
+    let location = args.common.store.announce_location()?;
     let list = location.open()?;
     let selection = Selection {
         addresses: AddressFilter::Address(args.email.clone()),
@@ -79,7 +76,7 @@ pub(super) fn run(args: &ShowArgs) -> anyhow::Result<()> {
             args.email.as_typed()
         );
     }
-    args.output.print(&shown, |out| shown.write(out))
+    args.common.output.print(&shown, |out| shown.write(out))
 }
 
 /// Returns the messages to a person, also to one who has left.

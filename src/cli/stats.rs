@@ -10,8 +10,7 @@ use rustix::termios::tcgetwinsize;
 use super::{
     numbers::{Numbers, SignUps, Stages, percent},
     selection::SelectionArgs,
-    store_location::StoreArgs,
-    terminal::output::OutputArgs,
+    store_location::CommonArgs,
 };
 
 #[derive(clap::Args)]
@@ -24,16 +23,14 @@ pub(super) struct StatsArgs {
     #[command(flatten)]
     selection: SelectionArgs,
     #[command(flatten)]
-    store: StoreArgs,
-    #[command(flatten)]
-    output: OutputArgs,
+    common: CommonArgs,
 }
 
 pub(super) fn run(args: &StatsArgs) -> anyhow::Result<()> {
     let selection = args.selection.selection()?;
-    let list = args.store.announce_location()?.open()?;
+    let list = args.common.store.announce_location()?.open()?;
     let numbers = Numbers::count(list, &selection, SystemTime::now())?;
-    args.output.print(&numbers, |out| {
+    args.common.output.print(&numbers, |out| {
         for (label, count) in numbers.totals(&selection) {
             writeln!(out, "{label:<15} {count:>9}")?;
         }

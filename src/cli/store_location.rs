@@ -10,6 +10,7 @@ use std::{
 
 use thiserror::Error;
 
+use super::terminal::output::OutputArgs;
 use crate::{
     exit::print_stderr,
     waitlist::{DatabaseUrl, InvalidDatabaseUrl},
@@ -33,6 +34,15 @@ pub(super) struct StoreArgs {
         value_name = "STORE"
     )]
     store: Option<OsString>,
+}
+
+/// The options of every command that prints something about a list.
+#[derive(clap::Args)]
+pub(super) struct CommonArgs {
+    #[command(flatten)]
+    pub(super) store: StoreArgs,
+    #[command(flatten)]
+    pub(super) output: OutputArgs,
 }
 
 /// The location of a list.

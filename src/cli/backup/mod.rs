@@ -17,11 +17,8 @@ use serde_json::json;
 use self::lines::{FORMAT_VERSION, Frame, Header, Summary, Trailer, to_line};
 use super::{
     output_file::OutputFileArgs,
-    store_location::StoreArgs,
-    terminal::{
-        output::{OutputArgs, is_terminal},
-        progress::entry_progress,
-    },
+    store_location::CommonArgs,
+    terminal::{output::is_terminal, progress::entry_progress},
     waitlist_handle::WaitlistHandle,
 };
 use crate::waitlist::{BackupItem, Selection};
@@ -39,9 +36,7 @@ pub(super) struct BackupArgs {
     #[command(flatten)]
     output: OutputFileArgs,
     #[command(flatten)]
-    store: StoreArgs,
-    #[command(flatten)]
-    report: OutputArgs,
+    common: CommonArgs,
 }
 
 pub(super) fn run(args: &BackupArgs) -> anyhow::Result<()> {
@@ -49,10 +44,10 @@ pub(super) fn run(args: &BackupArgs) -> anyhow::Result<()> {
     if is_stdout && is_terminal() {
         bail!("a backup has the secret key of the list; write it to a file with -o FILE");
     }
-    if is_stdout && args.report.json {
+    if is_stdout && args.common.output.json {
         bail!("--json prints what the backup in a file has; name the file with -o FILE");
     }
-    let list = args.store.announce_location()?.open()?;
+    let list = args.common.store.announce_location()?.open()?;
     let bar = entry_progress(0, "writing");
     let written = args
         .output
@@ -63,7 +58,8 @@ pub(super) fn run(args: &BackupArgs) -> anyhow::Result<()> {
     let mut json = json!(counts);
     json["file"] = json!(name);
     json["sha256"] = json!(sha256);
-    args.report
+    args.common
+        .output
         .print(&json, |out| writeln!(out, "{counts} in {name}"))
 }
 

@@ -21,12 +21,12 @@ use crate::{
 
 pub(in crate::cli) fn run(args: &ImportArgs) -> anyhow::Result<()> {
     if args.presets {
-        return print_presets(&args.output);
+        return print_presets(&args.common.output);
     }
     let path = args.file.as_deref().filter(|file| *file != "-");
     let name = input_file::display_name(path);
     // Before the first progress bar is drawn.
-    let location = args.store.announce_location()?;
+    let location = args.common.store.announce_location()?;
     let nothing = || format!("{name}: nothing was imported");
     let table = input_file::read(path).and_then(|text| Table::read(&text));
     let table = table.with_context(nothing)?;
@@ -34,7 +34,8 @@ pub(in crate::cli) fn run(args: &ImportArgs) -> anyhow::Result<()> {
     let checked = check_or_ask(args, &table, &mut typed).with_context(nothing)?;
     let mut report = ImportReport::new(&checked);
     if let Some(obstacle) = checked.obstacle() {
-        args.output
+        args.common
+            .output
             .print(&report, |out| preview::write(out, &checked, &name, &typed))?;
         return Err(anyhow!(obstacle)).with_context(nothing);
     }
@@ -42,7 +43,8 @@ pub(in crate::cli) fn run(args: &ImportArgs) -> anyhow::Result<()> {
         true => adding::count(location.open_if_exists()?.as_ref(), &checked, &mut report),
         false => adding::add(&location.open_or_create()?, &checked, &mut report),
     };
-    args.output
+    args.common
+        .output
         .print(&report, |out| report.write(out, &name, args.dry_run))?;
     added.with_context(|| format!("{name}: perhaps not everybody was added; import the file again"))
 }
@@ -69,7 +71,7 @@ fn check_or_ask<'a>(
         input: &mut io::stdin().lock(),
         output: &mut io::stderr().lock(),
     };
-    let can_ask = can_ask() && !args.output.json;
+    let can_ask = can_ask() && !args.common.output.json;
     check_asking(can_ask.then_some(&mut terminal), table, typed)
 }
 

@@ -6,7 +6,7 @@ use clap::{Args, FromArgMatches};
 use serde::Deserialize;
 
 use super::times;
-use crate::cli::{store_location::StoreArgs, terminal::output::OutputArgs};
+use crate::cli::store_location::CommonArgs;
 
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -40,9 +40,7 @@ pub(in crate::cli) struct ImportArgs {
     #[arg(long)]
     pub(super) dry_run: bool,
     #[command(flatten)]
-    pub(super) store: StoreArgs,
-    #[command(flatten)]
-    pub(super) output: OutputArgs,
+    pub(super) common: CommonArgs,
 }
 
 /// What says what the columns mean, as given.

@@ -6,8 +6,7 @@ use crate::{
     cli::{
         address::{parse_listed_address, parse_new_address},
         selection::SelectionArgs,
-        store_location::StoreArgs,
-        terminal::output::OutputArgs,
+        store_location::CommonArgs,
     },
     config::{ConfirmSwitch, InvalidMailSetting, MailOptions, Origin, number, parse_product_name},
     exit::print_stderr,
@@ -84,9 +83,7 @@ pub(in crate::cli) struct SendArgs {
     #[command(flatten)]
     selection: SelectionArgs,
     #[command(flatten)]
-    pub(super) store: StoreArgs,
-    #[command(flatten)]
-    pub(super) output: OutputArgs,
+    pub(super) common: CommonArgs,
     // The last one: its heading is that of all options that follow.
     #[command(flatten)]
     pub(super) mail: MailOptions,

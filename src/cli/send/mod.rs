@@ -46,9 +46,9 @@ pub(in crate::cli) use args::SendArgs;
 
 pub(super) fn run(args: &SendArgs) -> anyhow::Result<()> {
     let template = identity::read_template(&args.file)?;
-    let location = args.store.announce_location()?;
+    let location = args.common.store.announce_location()?;
     if args.recipients.abandon {
-        return abandon::abandon(&location.open()?, template.id(), &args.output);
+        return abandon::abandon(&location.open()?, template.id(), &args.common.output);
     }
     let settings = args.mail.settings()?;
     let signer = DkimSigner::from_settings(&settings)?;
@@ -73,13 +73,13 @@ pub(super) fn run(args: &SendArgs) -> anyhow::Result<()> {
     };
     if let Some(to) = &args.recipients.test {
         check_size(1)?;
-        return test_copy::send(&writer, &client()?, to, &args.output);
+        return test_copy::send(&writer, &client()?, to, &args.common.output);
     }
     identity::check(&list, &template, args.new_message)?;
     let plan = recipients::choose(&list, template.id(), key, args)?;
     check_size(plan.max_position())?;
     if args.dry_run || plan.is_empty() {
-        preview::print(&plan, &writer, &args.output)?;
+        preview::print(&plan, &writer, &args.common.output)?;
         return match args.dry_run {
             true => Ok(()),
             false => check_results(&DeliveryCounts::default(), None, &plan, template.id()),
@@ -146,7 +146,8 @@ fn send(
     let sender = Sender::new(list, writer, client, args.rate, give_up);
     let (counts, stop) = sender.send_all(&recipients);
     json["results"] = json!(counts);
-    args.output
+    args.common
+        .output
         .print(&json, |out| writeln!(out, "{}", counts.describe()))?;
     check_results(&counts, stop, &plan, id)
 }
