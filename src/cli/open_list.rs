@@ -5,10 +5,7 @@ use std::{
     fs, io,
     os::unix::fs::MetadataExt,
     path::Path,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::Arc,
     thread::sleep,
     time::{Duration, Instant},
 };
@@ -79,19 +76,15 @@ impl StoreLocation {
             Self::Directory(data) => open_directory(self, data, create),
             Self::Database(url) => open_database(self, url, create),
         };
-        self.retry(open, &AtomicBool::new(false), print_stderr)
+        self.retry(open, print_stderr)
     }
 
     /// Opens the list for this process to serve, and creates it if it is missing. Waits for the process that
-    /// holds it, or for its database. Gives up when `must_stop` becomes true.
+    /// holds it, or for its database.
     ///
     /// # Errors
     /// [`OpenListError`].
-    pub(super) fn open_to_serve(
-        &self,
-        runtime: &Handle,
-        must_stop: &AtomicBool,
-    ) -> Result<ServedList, OpenListError> {
+    pub(super) fn open_to_serve(&self, runtime: &Handle) -> Result<ServedList, OpenListError> {
         self.warn_of_other_owner();
         let open = || -> Result<ServedList, OpenListError> {
             Ok(match self {
@@ -111,7 +104,7 @@ impl StoreLocation {
                 }
             })
         };
-        let served = self.retry(open, must_stop, |waiting| tracing::warn!("{waiting}"))?;
+        let served = self.retry(open, |waiting| tracing::warn!("{waiting}"))?;
         exit_on_store_panic();
         Ok(served)
     }
@@ -167,12 +160,10 @@ impl StoreLocation {
         Ok(PostgresWaitlist::has_privileges(url, &Handle::current())?)
     }
 
-    /// Opens the list. Waits while another process holds it, or while its database does not respond, and says so once. Gives
-    /// up when `must_stop` becomes true.
+    /// Opens the list. Waits while another process holds it, or while its database does not respond, and says so once.
     fn retry<T>(
         &self,
         open: impl Fn() -> Result<T, OpenListError>,
-        must_stop: &AtomicBool,
         say: impl Fn(&str),
     ) -> Result<T, OpenListError> {
         if let Self::Directory(data) = self
@@ -181,13 +172,11 @@ impl StoreLocation {
             return Err(OpenListError::File(self.clone()));
         }
         let started = Instant::now();
-        let may_retry =
-            || started.elapsed() < OPEN_RETRY_TIMEOUT && !must_stop.load(Ordering::Relaxed);
         let mut has_said = false;
         loop {
             let opened = open();
             let waiting = opened.as_ref().err().and_then(|it| self.waiting(it));
-            let Some(waiting) = waiting.filter(|_| may_retry()) else {
+            let Some(waiting) = waiting.filter(|_| started.elapsed() < OPEN_RETRY_TIMEOUT) else {
                 return opened;
             };
             if !std::mem::replace(&mut has_said, true) {

@@ -14,8 +14,7 @@ use jiff::Timestamp;
 use sd_notify::NotifyState;
 use tokio::{
     runtime::{Handle, Runtime},
-    sync::{oneshot, watch},
-    time::interval,
+    sync::watch,
 };
 
 use super::{
@@ -71,14 +70,8 @@ pub(super) fn run(
         return serve_check::run(&store, &config, inherited);
     }
     let runtime = Runtime::new().context("cannot start the runtime")?;
-    // Before anything that takes time: process 1 of a container does not receive a signal that it has no handler for.
-    let signals = {
-        let _entered = runtime.enter();
-        Signals::new().context("cannot receive signals")?
-    };
-    let is_database = matches!(store, StoreLocation::Database(_));
-    let result = runtime.block_on(serve_until_stopped(store, config, inherited, signals));
-    if is_database {
+    let result = open_and_serve(&store, &config, inherited, &runtime);
+    if matches!(store, StoreLocation::Database(_)) {
         // Without waiting for a thread that resolves a host name, which nothing can stop.
         runtime.shutdown_background();
     } else {
@@ -91,10 +84,37 @@ pub(super) fn run(
     result
 }
 
-async fn serve_until_stopped(
-    store: StoreLocation,
-    config: Config,
+/// Opens the list, and serves the site. A signal before the list is open ends the process, which leaves the list intact like a
+/// kill.
+fn open_and_serve(
+    store: &StoreLocation,
+    config: &Config,
     inherited: Option<ServerSocket>,
+    runtime: &Runtime,
+) -> anyhow::Result<()> {
+    let _entered = runtime.enter();
+    // Before anything that takes time: process 1 of a container does not receive a signal that it has no handler for.
+    let signals = Signals::new().context("cannot receive signals")?;
+    let is_open = Arc::new(AtomicBool::new(false));
+    let must_serve = Arc::clone(&is_open);
+    let message =
+        format!("stopped by a signal while opening the waitlist in {store}; nobody on it is lost");
+    on_interrupt(move || (!must_serve.load(Ordering::Relaxed)).then(|| message.clone()))
+        .context("cannot receive signals")?;
+    let opened = thread::scope(|scope| {
+        let open = || open(store, config, inherited, runtime.handle());
+        scope.spawn(open).join()
+    });
+    let opened = opened
+        .map_err(|_| anyhow!("cannot open the waitlist or render the site; see the log above"))??;
+    is_open.store(true, Ordering::Relaxed);
+    runtime.block_on(serve_until_stopped(store, config, opened, signals))
+}
+
+async fn serve_until_stopped(
+    store: &StoreLocation,
+    config: &Config,
+    opened: Opened,
     mut signals: Signals,
 ) -> anyhow::Result<()> {
     let Opened {
@@ -102,16 +122,16 @@ async fn serve_until_stopped(
         state,
         socket,
         is_new,
-    } = open_unless_stopped(&store, &config, inherited, &mut signals).await?;
+    } = opened;
     let _watchdog = service_manager::start_watchdog(Arc::clone(&list));
     if let Some(outage) = outage {
         tokio::spawn(log_outages(outage));
     }
-    warn_of_default_origin(&config);
+    warn_of_default_origin(config);
     let is_inherited = socket.is_inherited();
     let listener = socket.listen()?;
     let addr = listener.local_addr()?;
-    let _control = match &store {
+    let _control = match store {
         // The site works without the control socket, so an error is only a warning.
         StoreLocation::Directory(data) => match control::listen(data, list) {
             Ok(control) => Some(control),
@@ -167,52 +187,6 @@ fn warn_of_default_origin(config: &Config) {
     }
 }
 
-/// Opens the list and renders the site. Fails if a signal arrives first, and then leaves the list intact.
-async fn open_unless_stopped(
-    store: &StoreLocation,
-    config: &Config,
-    inherited: Option<ServerSocket>,
-    signals: &mut Signals,
-) -> anyhow::Result<Opened> {
-    let (result_sender, mut result) = oneshot::channel();
-    let must_stop = Arc::new(AtomicBool::new(false));
-    {
-        let (store, config) = (store.clone(), config.clone());
-        let (runtime, must_stop) = (Handle::current(), Arc::clone(&must_stop));
-        // Not a thread of the runtime, which would wait for it at shutdown, perhaps forever.
-        thread::spawn(move || {
-            let opened = open(&store, &config, inherited, &runtime, &must_stop);
-            // It fails if a signal has stopped the start.
-            drop(result_sender.send(opened));
-        });
-    }
-    let mut report = interval(OPENING_LOG_INTERVAL);
-    report.tick().await;
-    loop {
-        tokio::select! {
-            opened = &mut result => {
-                return opened.map_err(|_| anyhow!("cannot open the waitlist or render the site; see the log above"))?;
-            }
-            _ = report.tick() => tracing::info!("the waitlist in {store} is not open yet"),
-            () = signals.next() => break,
-        }
-    }
-    must_stop.store(true, Ordering::Relaxed);
-    if matches!(store, StoreLocation::Directory(_)) {
-        tokio::select! {
-            // An open list is dropped here, which closes it.
-            opened = result => if let Ok(Err(error)) = opened {
-                return Err(error);
-            },
-            () = signals.next() => {}
-        }
-    }
-    bail!("stopped by a signal while opening the waitlist in {store}; nobody on it is lost")
-}
-
-/// Interval of the log line that reports a slow start.
-const OPENING_LOG_INTERVAL: Duration = Duration::from_secs(5);
-
 /// Everything that the first request needs.
 struct Opened {
     served: ServedList,
@@ -228,7 +202,6 @@ fn open(
     config: &Config,
     inherited: Option<ServerSocket>,
     runtime: &Handle,
-    must_stop: &AtomicBool,
 ) -> anyhow::Result<Opened> {
     let sender = config.confirm_settings()?.map(ConfirmationSender::new);
     let sender = sender.transpose()?;
@@ -245,7 +218,7 @@ fn open(
     {
         socket.take_address()?;
     }
-    let served = store.open_to_serve(runtime, must_stop)?;
+    let served = store.open_to_serve(runtime)?;
     let socket = match socket {
         Some(socket) => socket,
         None => ServerSocket::bind(config.addr)?,
