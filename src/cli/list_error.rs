@@ -1,15 +1,12 @@
 //! The error of an open list, with advice for the owner.
 
-use thiserror::Error;
+use anyhow::anyhow;
 
 use crate::waitlist::StoreError;
 
-/// An error of an open list, with the location of that list.
-#[derive(Debug, Error)]
-#[error("the waitlist in {location}: {error}; {advice}", advice = advice(error))]
-pub(super) struct LocatedListError {
-    pub(super) location: String,
-    pub(super) error: StoreError,
+/// Describes an error of an open list, with the location of that list.
+pub(super) fn describe(error: &StoreError, location: &str) -> anyhow::Error {
+    anyhow!("the waitlist in {location}: {error}; {}", advice(error))
 }
 
 /// Returns what the owner can do about a store error.

@@ -2,7 +2,7 @@
 
 use std::{sync::Once, thread, time::Duration};
 
-use super::{list_error::LocatedListError, store_location::StoreLocation, wait_for};
+use super::{list_error, store_location::StoreLocation, wait_for};
 use crate::waitlist::{
     CALL_MAX, Delivery, DeliveryResult, Email, ListKey, Message, MessageId, OwnerList, Selection,
     StoreError, StoreFuture, Suppressions, WaitlistEntry, exit_on_store_panic,
@@ -25,10 +25,8 @@ pub(super) struct SelectedEntries {
     /// Number of selected entries.
     pub(super) count: u64,
     /// The selected entries, in order.
-    pub(super) entries: Box<dyn Iterator<Item = Result<WaitlistEntry, LocatedListError>>>,
+    pub(super) entries: Box<dyn Iterator<Item = anyhow::Result<WaitlistEntry>>>,
 }
-
-type ListResult<T> = Result<T, LocatedListError>;
 
 impl WaitlistHandle {
     /// Wraps an open list.
@@ -42,19 +40,16 @@ impl WaitlistHandle {
     }
 
     /// Returns a function that adds the location to an error.
-    fn locate(&self) -> impl Fn(StoreError) -> LocatedListError + use<> {
+    fn locate(&self) -> impl Fn(StoreError) -> anyhow::Error + use<> {
         let location = self.location.clone();
-        move |error| LocatedListError {
-            location: location.clone(),
-            error,
-        }
+        move |error| list_error::describe(&error, &location)
     }
 
     /// Makes a call.
     pub(super) fn call<'a, T>(
         &'a self,
         call: impl FnOnce(&'a dyn OwnerList) -> StoreFuture<'a, T>,
-    ) -> ListResult<T> {
+    ) -> anyhow::Result<T> {
         wait_for(call(&*self.list)).map_err(self.locate())
     }
 
@@ -63,7 +58,7 @@ impl WaitlistHandle {
         &'a self,
         items: &'a [I],
         call: impl Fn(&'a dyn OwnerList, &'a [I]) -> StoreFuture<'a, Vec<T>>,
-    ) -> ListResult<Vec<T>> {
+    ) -> anyhow::Result<Vec<T>> {
         let mut results = Vec::with_capacity(items.len());
         for part in items.chunks(CALL_MAX) {
             results.extend(self.call(|list| call(list, part))?);
@@ -72,7 +67,10 @@ impl WaitlistHandle {
     }
 
     /// Makes a call again for a while if it fails because a server or a database restarts.
-    fn run_through_a_restart<'a, T>(&self, call: impl Fn() -> StoreFuture<'a, T>) -> ListResult<T> {
+    fn run_through_a_restart<'a, T>(
+        &self,
+        call: impl Fn() -> StoreFuture<'a, T>,
+    ) -> anyhow::Result<T> {
         let is_transient = |error: &StoreError| {
             use StoreError::{Busy, Database, ServerNotResponding, Stopped, TimedOut, Unreachable};
             matches!(
@@ -92,7 +90,7 @@ impl WaitlistHandle {
     }
 
     /// It waits for a server or a database that restarts: a send would stop otherwise.
-    pub(super) fn are_listed(&self, emails: &[Email]) -> ListResult<Vec<bool>> {
+    pub(super) fn are_listed(&self, emails: &[Email]) -> anyhow::Result<Vec<bool>> {
         let mut are_listed = Vec::with_capacity(emails.len());
         for part in emails.chunks(CALL_MAX) {
             are_listed.extend(self.run_through_a_restart(|| self.list.are_listed(part))?);
@@ -100,20 +98,20 @@ impl WaitlistHandle {
         Ok(are_listed)
     }
 
-    pub(super) fn list_key(&self) -> ListResult<ListKey> {
+    pub(super) fn list_key(&self) -> anyhow::Result<ListKey> {
         self.call(|list| list.list_key())
     }
 
-    pub(super) fn suppressions(&self) -> ListResult<Suppressions> {
+    pub(super) fn suppressions(&self) -> anyhow::Result<Suppressions> {
         self.call(|list| list.suppressions())
     }
 
     /// It waits for a server or a database that restarts, like [`are_listed`](Self::are_listed).
-    pub(super) fn is_suppressed(&self, email: &Email) -> ListResult<bool> {
+    pub(super) fn is_suppressed(&self, email: &Email) -> anyhow::Result<bool> {
         self.run_through_a_restart(|| self.list.is_suppressed(email))
     }
 
-    pub(super) fn entries(&self, selection: Selection) -> ListResult<SelectedEntries> {
+    pub(super) fn entries(&self, selection: Selection) -> anyhow::Result<SelectedEntries> {
         let entries = self.list.entries(selection).map_err(self.locate())?;
         let locate = self.locate();
         Ok(SelectedEntries {
@@ -122,11 +120,11 @@ impl WaitlistHandle {
         })
     }
 
-    pub(super) fn messages(&self) -> ListResult<Vec<Message>> {
+    pub(super) fn messages(&self) -> anyhow::Result<Vec<Message>> {
         self.call(|list| list.messages())
     }
 
-    pub(super) fn deliveries(&self, message: &MessageId) -> ListResult<Vec<Delivery>> {
+    pub(super) fn deliveries(&self, message: &MessageId) -> anyhow::Result<Vec<Delivery>> {
         self.call(|list| list.deliveries(message))
     }
 
@@ -135,7 +133,7 @@ impl WaitlistHandle {
         &self,
         message: &MessageId,
         results: &[DeliveryResult],
-    ) -> ListResult<()> {
+    ) -> anyhow::Result<()> {
         for part in results.chunks(CALL_MAX) {
             self.run_through_a_restart(|| self.list.finish_deliveries(message, part.to_vec()))?;
         }

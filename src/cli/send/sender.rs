@@ -12,8 +12,8 @@ use tokio_util::sync::CancellationToken;
 use super::{brake::Brake, message_writer::MessageWriter, plan::Recipient};
 use crate::{
     cli::{
-        delivery_counts::DeliveryCounts, list_error::LocatedListError,
-        terminal::progress::entry_progress, wait_for, waitlist_handle::WaitlistHandle,
+        delivery_counts::DeliveryCounts, terminal::progress::entry_progress, wait_for,
+        waitlist_handle::WaitlistHandle,
     },
     mail::{ComposeError, Mailer, SmtpClient},
     waitlist::{DeliveryResult, DeliveryState, DeliveryStatus, Email},
@@ -171,7 +171,7 @@ impl<'a> Sender<'a> {
 
     /// Returns whether the person is on the list and has not left. Somebody who has left can be on it again, typed in by
     /// a stranger and not confirmed.
-    fn is_listed(&self, email: &Email) -> Result<bool, LocatedListError> {
+    fn is_listed(&self, email: &Email) -> anyhow::Result<bool> {
         let is_listed = self.list.are_listed(slice::from_ref(email))? == [true];
         Ok(is_listed && !self.list.is_suppressed(email)?)
     }
