@@ -1,11 +1,14 @@
 //! What a command prints: text, or JSON for programs. With `--json`, a list is an object per line, and everything else is
 //! one object.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, BufWriter, IsTerminal, Seek, Write};
 
+use rustix::fs::{FileType, fstat};
 use serde::Serialize;
+use tempfile::SpooledTempFile;
 
-use super::output_buffer::write_to_stdout;
+/// Maximum output kept in memory, in bytes. Longer output goes to an unnamed temporary file.
+const MEMORY_MAX_BYTES: usize = 1 << 20;
 
 /// The option that selects the format.
 #[derive(clap::Args)]
@@ -53,8 +56,7 @@ impl OutputArgs {
     }
 }
 
-/// Prints the output of `print`. A slow reader keeps neither `print` alive nor what it owns, such as the list: see
-/// [`write_to_stdout`]. A reader that stops early (`| head`) is not an error.
+/// Prints the output of `print`. A slow reader keeps neither `print` alive nor what it owns, such as the list. A reader that stops early (`| head`) is not an error.
 pub(crate) fn print_to_stdout(
     print: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> anyhow::Result<()> {
@@ -81,4 +83,25 @@ pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
 /// Returns whether standard output is a terminal.
 pub(crate) fn is_terminal() -> bool {
     io::stdout().is_terminal()
+}
+
+/// Prints the output of `write`. A regular file is written directly. For a pipe or a terminal the output is collected
+/// first, because a pager may read slowly: `write`, and the list that it owns, are dropped before anything is printed.
+fn write_to_stdout(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let is_file = fstat(io::stdout())
+        .is_ok_and(|output| FileType::from_raw_mode(output.st_mode) == FileType::RegularFile);
+    if is_file {
+        let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+        write(&mut out)?;
+        return out.flush();
+    }
+    let mut collected = SpooledTempFile::new(MEMORY_MAX_BYTES);
+    let mut buffer = BufWriter::with_capacity(1 << 16, &mut collected);
+    write(&mut buffer)?;
+    buffer.flush()?;
+    drop(buffer);
+    collected.rewind()?;
+    let mut out = io::stdout().lock();
+    io::copy(&mut collected, &mut out)?;
+    out.flush()
 }
