@@ -8,7 +8,7 @@ use html_escape::encode_text;
 use hyper::{Method, Request, Response, StatusCode, header};
 use hyper_rustls::HttpsConnectorBuilder;
 use hyper_util::{client::legacy::Client, rt::TokioExecutor};
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto::ring};
 
 use crate::{config::Origin, waitlist::Email};
@@ -17,10 +17,6 @@ use crate::{config::Origin, waitlist::Email};
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum size of a page, in bytes.
 const PAGE_MAX_BYTES: usize = 1 << 20;
-/// Pause before a link is tried again that the site does not know. A server learns within a second that the list has got its
-/// key.
-const NEW_KEY_PAUSE: Duration = Duration::from_secs(2);
-
 /// A token that was never made. The site must answer it without a redirect, so a GET and a POST show how it treats
 /// links, and nobody is unsubscribed.
 const TOKEN: &str = "mail-check";
@@ -50,11 +46,7 @@ pub(super) async fn check_link_of_nobody(origin: &Origin) -> anyhow::Result<()> 
 /// # Errors
 /// If the site does not ask this person whether to unsubscribe. The error names neither the link nor the person.
 pub(super) async fn check_link_of(email: &Email, url: &str) -> anyhow::Result<()> {
-    let mut response = request(url, Method::GET, None).await?;
-    if response.status() == StatusCode::NOT_FOUND {
-        sleep(NEW_KEY_PAUSE).await;
-        response = request(url, Method::GET, None).await?;
-    }
+    let response = request(url, Method::GET, None).await?;
     check_program(&Method::GET, &response)?;
     ensure!(
         response.status() != StatusCode::NOT_FOUND,
