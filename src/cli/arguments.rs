@@ -29,13 +29,10 @@ pub(super) fn unknown_variable_warnings() -> Vec<String> {
     let arguments = server.get_arguments().chain(of_commands);
     let known: Vec<_> = arguments.filter_map(Arg::get_env).collect();
     let names = env::vars_os().map(|(name, _)| name);
+    let names = names.filter(|name| !known.contains(&name.as_os_str()));
     names
-        .filter(|name| {
-            name.as_encoded_bytes()
-                .starts_with(VARIABLE_PREFIX.as_bytes())
-        })
-        .filter(|name| !known.contains(&name.as_os_str()))
         .map(|name| name.display().to_string())
+        .filter(|name| name.starts_with(VARIABLE_PREFIX))
         .filter(|name| !OTHER_VARIABLES.contains(&name.as_str()))
         .map(|name| format!("{name} is not a setting, and is ignored; see `landing serve --help`"))
         .collect()

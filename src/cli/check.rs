@@ -89,11 +89,8 @@ impl CheckReport {
 
 /// Reads every entry. Damage to the files is detected elsewhere: when the list is opened and when an entry is read.
 fn check(list: &WaitlistHandle) -> anyhow::Result<CheckReport> {
-    let SelectedEntries {
-        entries,
-        count: counted,
-    } = list.entries(Selection::default())?;
-    let bar = entry_progress(counted, "reading");
+    let SelectedEntries { entries, count } = list.entries(Selection::default())?;
+    let bar = entry_progress(count, "reading");
     let mut seen = HashSet::new();
     let mut confirmations = ConfirmationCounts::read(list)?;
     let (mut read, mut faults) = (0, Vec::new());
@@ -115,9 +112,9 @@ fn check(list: &WaitlistHandle) -> anyhow::Result<CheckReport> {
             format!("entry {read}, in order of sign-up (line {line} of `landing export`): {fault}")
         }));
     }
-    if read != counted {
+    if read != count {
         faults.push(format!(
-            "the count is {counted}, but the list has {read} entries"
+            "the count is {count}, but the list has {read} entries"
         ));
     }
     Ok(CheckReport {

@@ -72,11 +72,6 @@ impl Default for DeliveryCounts {
 }
 
 impl DeliveryCounts {
-    /// Returns the number of deliveries that the same command would continue.
-    pub(super) fn unfinished(&self) -> u64 {
-        self.get(DeliveryState::Waiting) + self.get(DeliveryState::Deferred)
-    }
-
     /// Describes the counts, such as `98 accepted, 2 refused`.
     pub(super) fn describe(&self) -> String {
         let counts = DeliveryState::ALL.map(|state| (state, self.get(state)));

@@ -41,15 +41,7 @@ impl SelectionArgs {
     /// # Errors
     /// If the period ends before it begins.
     pub(super) fn selection(&self) -> anyhow::Result<Selection> {
-        let Self {
-            since,
-            until,
-            domain,
-            source,
-            confirmed,
-            unconfirmed,
-        } = self;
-        if let (Some(since), Some(until)) = (*since, *until)
+        if let (Some(since), Some(until)) = (self.since, self.until)
             && until <= since
         {
             bail!(
@@ -58,14 +50,13 @@ impl SelectionArgs {
                 rfc3339(until)
             );
         }
+        let domain = self.domain.clone();
         Ok(Selection {
-            since: *since,
-            until: *until,
-            addresses: domain
-                .clone()
-                .map_or(AddressFilter::Any, AddressFilter::Domain),
-            source: source.clone(),
-            confirmed: (confirmed | unconfirmed).then_some(*confirmed),
+            since: self.since,
+            until: self.until,
+            addresses: domain.map_or(AddressFilter::Any, AddressFilter::Domain),
+            source: self.source.clone(),
+            confirmed: (self.confirmed | self.unconfirmed).then_some(self.confirmed),
             newest_first: false,
         })
     }

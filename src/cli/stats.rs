@@ -8,7 +8,7 @@ use std::{
 use rustix::termios::tcgetwinsize;
 
 use super::{
-    numbers::{Numbers, SignUps, Stages, percent},
+    numbers::{Numbers, SignUps, percent},
     selection::SelectionArgs,
     store_location::CommonArgs,
 };
@@ -66,16 +66,11 @@ fn write_sources(numbers: &Numbers, out: &mut dyn Write) -> io::Result<()> {
         "source", "people", "share", "confirmed", "invited", "unsubscribed"
     )?;
     for (label, stages) in rows {
-        let Stages {
-            people,
-            confirmed,
-            invited,
-            unsubscribed,
-        } = stages;
-        let share = percent(people, numbers.total.people);
+        let share = percent(stages.people, numbers.total.people);
         writeln!(
             out,
-            "{label:<width$}  {people:>9}  {share:>5.1} %  {confirmed:>9}  {invited:>9}  {unsubscribed:>12}"
+            "{label:<width$}  {:>9}  {share:>5.1} %  {:>9}  {:>9}  {:>12}",
+            stages.people, stages.confirmed, stages.invited, stages.unsubscribed
         )?;
     }
     if numbers.total.unsubscribed > 0 {

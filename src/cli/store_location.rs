@@ -45,8 +45,8 @@ pub(super) struct CommonArgs {
     pub(super) output: OutputArgs,
 }
 
-/// The location of a list.
-#[derive(Clone)]
+/// The location of a list. No format of it shows a password.
+#[derive(Clone, Debug)]
 pub(super) enum StoreLocation {
     /// A data directory on this machine, for sled.
     Directory(PathBuf),
@@ -159,12 +159,5 @@ impl fmt::Display for StoreLocation {
             Self::Directory(data) => write!(f, "{}", data.display()),
             Self::Database(url) => write!(f, "{url}"),
         }
-    }
-}
-
-/// Like `Display`, which shows no password.
-impl fmt::Debug for StoreLocation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
     }
 }

@@ -7,7 +7,6 @@ use std::{
 
 use super::{
     brake::{self, NameKind},
-    column::Column,
     options::PlanOptions,
     person::{self, InvalidRow, Person},
     plan::{Plan, Use, Verdict},
@@ -121,19 +120,16 @@ impl Checked<'_> {
 
     /// Returns the columns that no option and no preset names.
     fn unnamed_columns(&self) -> HashMap<usize, NameKind> {
-        let columns = self.table.columns.iter().zip(&self.plan.uses).enumerate();
-        let is_unnamed =
-            |used: &Option<Use>| matches!(used, Some(Use::Ignored { is_named: false }));
-        let unnamed = columns.filter(|(_, (_, used))| is_unnamed(used));
         let has_status = self.plan.has_status();
-        let kind = |column: &Column| match brake::name_kind(&column.name) {
+        let columns = self.table.columns.iter().zip(&self.plan.uses).enumerate();
+        let is_unnamed = |used: &_| matches!(used, Some(Use::Ignored { is_named: false }));
+        let unnamed = columns.filter(|(_, (_, used))| is_unnamed(*used));
+        let kinds = unnamed.map(|(at, (column, _))| match brake::name_kind(&column.name) {
             // A no means something else if another column says who has left.
-            NameKind::Unknown if has_status => NameKind::Other,
-            kind => kind,
-        };
-        unnamed
-            .map(|(at, (column, _))| (at, kind(column)))
-            .collect()
+            NameKind::Unknown if has_status => (at, NameKind::Other),
+            kind => (at, kind),
+        });
+        kinds.collect()
     }
 
     /// Looks at the unnamed cells of a person who would be added. The first one in a column that may say that the

@@ -25,11 +25,11 @@ pub(super) struct Table {
 pub(super) struct Row {
     /// The number of its first line.
     pub(super) line: u64,
-    /// The cells in the order of the columns, or why the row cannot be read. Missing cells at its end are empty.
+    /// The cells, or why the row cannot be read.
     pub(super) cells: Result<Cells, &'static str>,
 }
 
-/// The cells of a row.
+/// The cells of a row. Missing ones at its end are empty.
 pub(super) struct Cells {
     texts: StringRecord,
     /// The column of each cell, in ascending order, if the row is an object: it lacks what is empty. Objects with different

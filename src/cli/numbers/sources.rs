@@ -102,8 +102,7 @@ impl SourceCounter {
             }
         }
         sources.sort_unstable_by(|a, b| {
-            let by_people = b.stages.people.cmp(&a.stages.people);
-            by_people.then_with(|| a.source.cmp(&b.source))
+            (b.stages.people, &a.source).cmp(&(a.stages.people, &b.source))
         });
         Sources { sources, no_source }
     }

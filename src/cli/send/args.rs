@@ -10,7 +10,7 @@ use crate::{
     },
     config::{ConfirmSwitch, InvalidMailSetting, MailOptions, Origin, number, parse_product_name},
     exit::print_stderr,
-    waitlist::{DeliveryState, Email, Selection},
+    waitlist::{DeliveryState, Email},
 };
 
 #[derive(clap::Args)]
@@ -81,7 +81,7 @@ pub(in crate::cli) struct SendArgs {
     #[arg(long)]
     pub(super) include_unconfirmed: bool,
     #[command(flatten)]
-    selection: SelectionArgs,
+    pub(super) selection: SelectionArgs,
     #[command(flatten)]
     pub(super) common: CommonArgs,
     // The last one: its heading is that of all options that follow.
@@ -144,11 +144,6 @@ impl SendArgs {
             );
         }
         Ok(origin)
-    }
-
-    /// Returns which people may get the message.
-    pub(super) fn selection(&self) -> anyhow::Result<Selection> {
-        self.selection.selection()
     }
 
     /// Returns whether a delivery in this state is done, and the message is sent again all the same.

@@ -78,7 +78,7 @@ pub(super) fn run(args: &SendArgs) -> anyhow::Result<()> {
     identity::check(&list, &template, args.new_message)?;
     let plan = recipients::choose(&list, template.id(), key, args)?;
     check_size(plan.max_position())?;
-    if args.dry_run || plan.is_empty() {
+    if args.dry_run || plan.recipients.is_empty() {
         preview::print(&plan, &writer, &args.common.output)?;
         return match args.dry_run {
             true => Ok(()),
@@ -170,7 +170,7 @@ fn check_results(
             "unknown: the connection broke, and they may have the message; --resend-unknown sends it to them again",
         ),
         (
-            counts.unfinished(),
+            counts.get(DeliveryState::Waiting) + counts.get(DeliveryState::Deferred),
             "not sent yet: --continue sends to them, and --abandon gives them up",
         ),
     ];

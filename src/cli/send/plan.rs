@@ -122,10 +122,6 @@ impl Plan {
         Ok(std::mem::take(&mut self.recipients))
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.recipients.is_empty()
-    }
-
     /// Returns the recipients who are on the list.
     pub(super) fn people(&self) -> impl Iterator<Item = &Recipient> {
         self.recipients.iter().filter(|it| it.email.is_some())

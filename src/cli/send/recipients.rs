@@ -35,7 +35,7 @@ pub(super) fn choose(
         id,
         key,
         args,
-        selection: args.selection()?,
+        selection: args.selection.selection()?,
         asks_everybody: args.confirm.is_on() || has_asked,
         numbers: (0..)
             .zip(&deliveries)
