@@ -39,8 +39,6 @@ async function boot() {
     whenIdle(() => onSettled(mounted));
   };
   startHost({ mount }, document);
-  // From now on a press of a button is not lost (`style/demo-terminal.css`), unless its island fails to load.
-  document.documentElement.dataset["hosted"] = "";
   whenIdle(loadTypefaces);
 }
 
@@ -65,20 +63,13 @@ async function loadAndHydrate(element: HTMLElement): Promise<boolean> {
   preloadModules(element);
   const { island = "", props = "", modules = "" } = element.dataset;
   const [url = ""] = modules.split(" ");
-  let pressed: HTMLElement | null | undefined;
-  element.addEventListener("click", ({ target }) => {
-    pressed = (target as Element).closest<HTMLElement>("[type=button]");
-  });
   try {
     const { hydrate, default: component }: IslandModule = await import(url);
     // As a separate task: together with React's start, it would block taps on a slow phone for longer.
     await new Promise((resolve) => setTimeout(resolve));
     hydrate(element, island, component, JSON.parse(props));
-    // The visitor was faster than the island.
-    pressed?.click();
     return true;
   } catch (error) {
-    delete document.documentElement.dataset["hosted"];
     reportOnce(error);
     return false;
   }

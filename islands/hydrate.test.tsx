@@ -39,24 +39,6 @@ describe("hydration", () => {
     expect(element.textContent).toBe(textContent);
   });
 
-  test("keeps wrapped elements in a browser without `:has()`", async () => {
-    const querySelectorAll = Element.prototype.querySelectorAll;
-    vi.spyOn(Element.prototype, "querySelectorAll").mockImplementation(function (
-      this: Element,
-      selector: string,
-    ) {
-      if (selector.includes(":has(")) throw new DOMException(selector, "SyntaxError");
-      return querySelectorAll.call(this, selector);
-    });
-    const element = await serve("contact-links");
-    const link = screen.getByRole("link", { name: "Email us" });
-    const wrapper = document.createElement("font");
-    link.replaceWith(wrapper);
-    wrapper.append(link);
-    await hydrateIsland(element, "contact-links");
-    expect(screen.getByRole("link", { name: "Email us" })).toBe(link);
-  });
-
   test("keeps text typed earlier, and the form sends it", async () => {
     const user = userEvent.setup();
     const element = await serve("waitlist-form");
@@ -98,13 +80,16 @@ describe("an island that throws", () => {
     const broken = await serve("contact-links");
     const html = broken.innerHTML;
     const healthy = await serve("demo-terminal");
-    await act(async () => hydrate(broken, "contact-links", Broken, {}));
+    // In `act`, React would throw the error instead of passing it on.
+    vi.stubGlobal("IS_REACT_ACT_ENVIRONMENT", false);
+    hydrate(broken, "contact-links", Broken, {});
+    vi.stubGlobal("IS_REACT_ACT_ENVIRONMENT", true);
     await hydrateIsland(healthy, "demo-terminal");
 
     expect(errors.take()).toEqual([
       ["island contact-links failed:", expect.objectContaining({ message: "broken" })],
     ]);
-    expect(broken.firstElementChild?.innerHTML).toBe(html);
+    expect(broken.innerHTML).toBe(html);
     expect(screen.getByRole("link", { name: "Email us" }).getAttribute("href")).toBe(
       "mailto:owner@example.com",
     );
@@ -145,7 +130,8 @@ async function serve(name: string, props = PROPS[name] ?? {}): Promise<HTMLEleme
   element.innerHTML = markup.replaceAll(/\{\{(\w+)\}\}/g, (_, prop: string) =>
     String(values.get(prop)),
   );
-  document.body.append(element);
+  const section = document.body.appendChild(document.createElement("section"));
+  section.append(element);
   return element;
 }
 

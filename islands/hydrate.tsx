@@ -10,7 +10,7 @@
  * - Elements from the server carry `data-own` (added by `build/markup.tsx`). All other elements are
  *   detached during hydration.
  */
-import { Component, type ComponentType, createElement, type ReactNode } from "react";
+import { type ComponentType, createElement } from "react";
 import { flushSync } from "react-dom";
 import { hydrateRoot } from "react-dom/client";
 
@@ -29,33 +29,31 @@ export interface IslandModule {
 /** Marks the elements that the server sent. */
 const SERVER_MARK = "data-own";
 
-/** Hydrates the island `name` in `element`. */
+/** Hydrates the island `name` in `element`. If it throws, the server's markup stays. */
 export function hydrate(element: HTMLElement, name: string, island: Island, props: object): void {
+  // Trusted Types forbids `innerHTML`.
   const serverNodes = [...element.childNodes].map((node) => node.cloneNode(true));
-  const restoreField = saveField(element);
+  const { activeElement } = document;
   const reattach = detachForeignNodes(element);
   // Synchronous: nothing else can change the DOM during hydration.
   flushSync(() => {
-    hydrateRoot(element, islandTree(island, props, serverNodes), {
+    hydrateRoot(element, islandTree(island, props), {
       identifierPrefix: identifierPrefix(name),
-      onCaughtError: (error) => console.error(`island ${name} failed:`, error),
       onRecoverableError: (error) => console.error(`island ${name} was rebuilt:`, error),
+      onUncaughtError(error) {
+        console.error(`island ${name} failed:`, error);
+        element.replaceChildren(...serverNodes);
+      },
     });
   });
   reattach();
-  restoreField();
+  // A field loses it when its wrapper is removed.
+  if (activeElement instanceof HTMLElement && element.contains(activeElement))
+    activeElement.focus({ preventScroll: true });
 }
 
-/**
- * Builds the tree that this module hydrates and `build/markup.tsx` renders. React requires the two to
- * match.
- */
-export function islandTree(island: Island, props: object, serverNodes: Node[]): ReactNode {
-  // `never` is safe: the server sends the props that `src/wire.rs` declares for this island.
-  return (
-    <ErrorBoundary serverNodes={serverNodes}>{createElement(island as never, props)}</ErrorBoundary>
-  );
-}
+/** The tree that `build/markup.tsx` renders, too. `never` is safe: `src/wire.rs` declares the props of each island. */
+export const islandTree = (island: Island, props: object) => createElement(island as never, props);
 
 /** The prefix of all ids that React generates in an island. */
 export const identifierPrefix = (name: string) => `${name}-`;
@@ -69,25 +67,24 @@ export const markServerElements = (markup: string) =>
  * reattaches the nodes.
  */
 function detachForeignNodes(root: HTMLElement): () => void {
-  const serverElements = root.querySelectorAll(`[${SERVER_MARK}]`);
-  const isFromServer = (node: Node) => node instanceof Element && node.hasAttribute(SERVER_MARK);
-  const detached: [Node, parent: Node, next: Node | null][] = [];
-  for (const parent of [root, ...serverElements]) {
-    // A foreign wrapper around elements from the server: remove the wrapper, keep the elements.
-    for (const wrapper of [...parent.children]) {
-      const inside = [...wrapper.querySelectorAll(`[${SERVER_MARK}]`)];
-      if (isFromServer(wrapper) || inside.length === 0) continue;
-      const isChild = (node: Element) =>
-        (node.parentElement?.closest(`[${SERVER_MARK}]`) ?? root) === parent;
-      wrapper.replaceWith(...inside.filter(isChild));
-    }
-    const children = [...parent.childNodes];
-    if (!children.some(isFromServer)) continue;
-    for (const node of children) {
-      if (!isFromServer(node)) detached.push([node, parent, node.nextSibling]);
+  const serverElements = [...root.querySelectorAll(`[${SERVER_MARK}]`)];
+  const parents: Node[] = [root, ...serverElements];
+  const isFromServer = (node: Node) => parents.includes(node);
+  const detached: [ChildNode, parent: Node, next: Node | null][] = [];
+  for (const element of serverElements) {
+    // A foreign wrapper: its children stay.
+    for (let wrapper = element.parentElement; wrapper && !isFromServer(wrapper);) {
+      wrapper.replaceWith(...wrapper.childNodes);
+      wrapper = element.parentElement;
     }
   }
-  for (const [node, parent] of detached) parent.removeChild(node);
+  for (const parent of parents) {
+    const children = [...parent.childNodes];
+    if (!children.some(isFromServer)) continue;
+    for (const node of children)
+      if (!isFromServer(node)) detached.push([node, parent, node.nextSibling]);
+  }
+  for (const [node] of detached) node.remove();
   for (const element of serverElements) element.removeAttribute(SERVER_MARK);
   return () => {
     for (const [node, parent, next] of detached.reverse()) {
@@ -95,40 +92,4 @@ function detachForeignNodes(root: HTMLElement): () => void {
       parent.insertBefore(node, next?.parentNode === parent ? next : null);
     }
   };
-}
-
-/**
- * Saves the value and the focus of the island's field. Returns the function that restores the value if React has
- * replaced the field, and the focus, which the field also loses when its wrapper is removed.
- */
-function saveField(root: HTMLElement): () => void {
-  const before = root.querySelector("input");
-  const { activeElement } = document;
-  return () => {
-    const after = root.querySelector("input");
-    if (!before || !after) return;
-    if (after !== before) after.value = before.value;
-    if (activeElement === before) after.focus({ preventScroll: true });
-  };
-}
-
-/** Shows the server's markup if the island throws. It takes cloned nodes: Trusted Types forbids `innerHTML`. */
-class ErrorBoundary extends Component<
-  { serverNodes: Node[]; children: ReactNode },
-  { failed: boolean }
-> {
-  override state = { failed: false };
-
-  static getDerivedStateFromError() {
-    return { failed: true };
-  }
-
-  override render() {
-    const { serverNodes, children } = this.props;
-    return this.state.failed ? (
-      <div ref={(div) => div?.replaceChildren(...serverNodes)} />
-    ) : (
-      children
-    );
-  }
 }

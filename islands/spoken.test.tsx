@@ -59,7 +59,7 @@ test.each(Object.entries(OUTCOMES))("%s", async (_outcome, { typed, status = 500
 
 test.each([
   ["a sign-up", 201, "Check your inbox"],
-  ["a duplicate", 409, "If you have not confirmed"],
+  ["a duplicate", 409, `${EMAIL} is already on the waitlist`],
 ])("after %s, a visitor who has moved on hears about the code", async (_what, status, lead) => {
   const respond = holdResponse(postSignUp);
   render(
@@ -78,10 +78,6 @@ test.each([
   expect(await virtual.spokenPhraseLog()).toContainEqual(
     expect.stringContaining(`polite: ${lead}`),
   );
-  // The form shows it, and a visitor who reads the page hears it there.
-  await waitFor(() => expect(screen.getAllByText(new RegExp(`^${lead}`))).toHaveLength(1), {
-    timeout: 2000,
-  });
 });
 
 test("a repeated error is heard again", async () => {

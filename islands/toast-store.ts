@@ -13,33 +13,19 @@ export interface Toast {
 
 /** Delay between the dismissal of a toast and its removal, in milliseconds (spec §9). */
 const REMOVAL_DELAY_MS = 1_000_000;
-/** Longest wait for a toaster that is still loading, in milliseconds. */
-const TOASTER_TIMEOUT_MS = 1000;
 
 let toast: Toast | undefined;
 let lastId = 0;
 const listeners = new Set<() => void>();
 
-/**
- * Shows a toast, which replaces the current one. If no toaster subscribes within a second, removes the toast
- * and calls `onUnseen`.
- */
-export function showToast(
-  content: Pick<Toast, "title" | "text" | "variant">,
-  onUnseen?: () => void,
-): void {
+/** Shows a toast, which replaces the current one. Returns whether there is a toaster that announces it. */
+export function showToast(content: Pick<Toast, "title" | "text" | "variant">): boolean {
   lastId += 1;
-  const shown = { ...content, id: lastId, open: true };
-  update(shown);
-  if (!onUnseen || listeners.size > 0) return;
-  setTimeout(() => {
-    if (listeners.size > 0 || toast !== shown) return;
-    update(undefined);
-    onUnseen();
-  }, TOASTER_TIMEOUT_MS);
+  update({ ...content, id: lastId, open: true });
+  return listeners.size > 0;
 }
 
-/** Closes the toast. It stays in the store for its exit animation, and is removed later. */
+/** Closes the toast. It is removed later. */
 export function dismissToast(): void {
   if (!toast?.open) return;
   const dismissed = { ...toast, open: false };

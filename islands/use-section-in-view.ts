@@ -1,35 +1,23 @@
 /** A hook that reports whether a section is in view. */
 import { type RefObject, useEffect, useState } from "react";
 
-/**
- * Steps of 1 % of the section. In a section of up to five windows' height, a step is at most 5 % of the
- * window. A section may leave that much of the window uncovered and still count as filling it.
- */
-const THRESHOLDS = Array.from({ length: 101 }, (_, step) => step / 100);
+/** A section that fills this share of the window counts as wholly visible. The header covers the rest. */
+const WINDOW_SHARE = 0.8;
 
 /**
- * Returns whether at least this share (0.01 to 1) of the section around `ref` is in view. A section that fills the
- * window counts as wholly visible: it may be too tall to show a larger share.
+ * Returns whether at least this share (0.01 to 1) of the section around `ref` is in view. A section may be too tall for the
+ * window to show as much.
  */
 export function useSectionInView(ref: RefObject<HTMLElement | null>, share: number): boolean {
   const [isInView, setIsInView] = useState(false);
   useEffect(() => {
-    const section = ref.current?.closest("section") ?? ref.current;
+    const section = ref.current?.closest("section");
     if (!section) return;
-    const observer = new IntersectionObserver(
-      (entries) => {
-        const entry = entries.at(-1);
-        if (!entry) return;
-        // The fixed bar covers a part of the window, and links scroll to below it.
-        const bar =
-          Number.parseFloat(getComputedStyle(document.documentElement).scrollPaddingBlockStart) ||
-          0;
-        const windowHeight = (entry.rootBounds?.height ?? Number.POSITIVE_INFINITY) - bar;
-        const fillsWindow = entry.intersectionRect.height >= windowHeight * 0.95;
-        setIsInView(fillsWindow || entry.intersectionRatio >= share);
-      },
-      { threshold: THRESHOLDS },
-    );
+    const windows = section.offsetHeight / innerHeight;
+    const threshold = Math.min(share, WINDOW_SHARE / windows);
+    const observe: IntersectionObserverCallback = (entries) =>
+      setIsInView((entries.at(-1)?.intersectionRatio ?? 0) >= threshold);
+    const observer = new IntersectionObserver(observe, { threshold });
     observer.observe(section);
     return () => observer.disconnect();
   }, [ref, share]);

@@ -154,21 +154,50 @@ test.describe("the step for the code, without JavaScript", { tag: "@once" }, () 
   test("says the same above the field after a wrong code", async ({ landing, page }) => {
     const email = uniqueEmail();
     await page.goto("/");
-    // The second time, the person was asked a moment ago.
-    for (let times = 0; times < 2; times++) {
+    for (const lead of [/^Check your inbox/, /is already on the waitlist/]) {
       await landing.email.fill(email);
       await landing.email.press("Enter");
-      await expect(page.locator(".waitlist-lead")).toHaveText(/^Check your inbox/);
+      await expect(page.locator(".waitlist-lead")).toHaveText(lead);
       for (const code of ["12345", "123"]) {
         await codeField(page).fill(code);
         await codeField(page).press("Enter");
         await expect(landing.message).toHaveText("Please enter only the six digits of the code");
-        await expect(page.locator(".waitlist-lead")).toHaveText(/^Check your inbox/);
+        await expect(page.locator(".waitlist-lead")).toHaveText(lead);
       }
       await page.getByRole("link", { name: "Use another address" }).click();
     }
   });
 });
+
+for (const javaScriptEnabled of [true, false]) {
+  test.describe(`with JavaScript ${javaScriptEnabled}`, { tag: "@once" }, () => {
+    test.use({ javaScriptEnabled, expectedConsole: /status of 4\d\d/ });
+
+    test(`somebody whose code is locked learns how to get a new one, with JavaScript ${javaScriptEnabled}`, async ({
+      landing,
+      page,
+    }) => {
+      await (javaScriptEnabled ? landing.openForm() : landing.open());
+      const email = uniqueEmail();
+      const join = async () => {
+        await landing.email.fill(email);
+        await landing.email.press("Enter");
+        await expect(landing.message).toHaveText(/For a new code, join again in an hour/);
+      };
+      await join();
+      for (const code of [1, 2, 3, 4, 5]) {
+        await codeField(page).fill(`00000${code}`);
+        await codeField(page).press("Enter");
+        await expect(landing.message).toHaveText(code < 5 ? /wrong/ : /^Too many wrong codes/);
+      }
+      await page.getByRole("link", { name: "Use another address" }).click();
+      await join();
+      await expect(page.locator(".waitlist-lead")).toHaveText(`${email} is already on the \
+waitlist. If you have not confirmed it, enter the code that we sent.`);
+      await expect(landing.form).toHaveAttribute("data-outcome", "");
+    });
+  });
+}
 
 test.describe("the link's page", { tag: "@once" }, () => {
   test("confirms only by its button, and has another way out", async ({ page, site, mail }) => {

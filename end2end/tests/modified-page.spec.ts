@@ -171,29 +171,4 @@ test.describe("a modified page", { tag: "@once" }, () => {
     expect(new Set(directions)).toEqual(new Set(["ltr"]));
     expect(await landing.horizontalOverflow()).toBe(0);
   });
-
-  test.describe("rebuilt", () => {
-    const REBUILT = /island waitlist-form was rebuilt/;
-    test.use({ expectedConsole: REBUILT });
-
-    test("a rebuilt island keeps the typed text and the focus", async ({ landing, page }) => {
-      const messages: string[] = [];
-      page.on("console", (message) => messages.push(message.text()));
-      const release = await landing.holdRequests("**/pkg/*");
-      await landing.open();
-      const button = page.locator(".waitlist button");
-      // React cannot hydrate a form without its button, and renders it from scratch.
-      await button.evaluate((node) => node.remove());
-      await emailField(page).focus();
-      await page.keyboard.type(TYPED);
-      release();
-      await expect(button).toHaveCount(1);
-      await expect(emailField(page)).toHaveValue(TYPED);
-      await expect(emailField(page)).toBeFocused();
-      await page.keyboard.press("End");
-      await page.keyboard.type("!");
-      await expect(emailField(page)).toHaveValue(`${TYPED}!`);
-      expect(messages).toEqual([expect.stringMatching(REBUILT)]);
-    });
-  });
 });

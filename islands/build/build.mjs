@@ -9,19 +9,22 @@
  *     OUT/files/PATH   each file under its URL path; scripts, drawings and the host also as .gz and .br
  *     OUT/site.json    what a page contains of them: `Files` in src/page/mod.rs
  */
+import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { bundleScripts, minify } from "./bundle.mjs";
-import { ROOT_DIR } from "./options.mjs";
+import { ISLANDS_DIR, ROOT_DIR } from "./options.mjs";
 import { prerender } from "./prerender.mjs";
 import { bundleStyles } from "./styles.mjs";
-import { optimize } from "./wasm.mjs";
 
 /** Files with these endings are smaller when they are compressed. */
 const COMPRESSIBLE = /\.(?:css|html|js|json|svg|txt|wasm|xml)$/;
+const WASM_OPT = join(ISLANDS_DIR, "node_modules/binaryen/bin/wasm-opt");
+/** With the features that rustc uses in every module for this target. */
+const WASM_OPTIONS = ["-Oz", "--enable-bulk-memory", "--enable-nontrapping-float-to-int"];
 
 const { values, positionals } = parseArgs({
   options: { dev: { type: "boolean", default: false } },
@@ -40,13 +43,14 @@ const { scripts, modules, ...site } = await bundleScripts(values);
 for (const [path, code] of scripts) await write(path, code);
 
 const glue = await readFile(join(host, "host.js"), "utf8");
-const wasm = join(host, "host_bg.wasm");
+let wasm = join(host, "host_bg.wasm");
+if (!values.dev) {
+  const optimized = join(out, "host.wasm");
+  execFileSync(process.execPath, [WASM_OPT, ...WASM_OPTIONS, wasm, "-o", optimized]);
+  wasm = optimized;
+}
 site.host_js_path = await writeHashed("host", "js", values.dev ? glue : await minify(glue));
-site.host_wasm_path = await writeHashed(
-  "host",
-  "wasm",
-  values.dev ? await readFile(wasm) : await optimize(wasm),
-);
+site.host_wasm_path = await writeHashed("host", "wasm", await readFile(wasm));
 
 site.inline_css = await bundleStyles(values);
 site.islands = {};

@@ -2,9 +2,9 @@
  * Bundles the browser's scripts: the one in the head of each page, the boot script, one per island, and the chunks that they share.
  */
 import { readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
 import { basename, join } from "node:path";
 import { build } from "esbuild";
+import * as terser from "terser";
 import { ISLAND_NAMES, ISLANDS_DIR, SHARED_OPTIONS } from "./options.mjs";
 
 /** Where the server serves the scripts; see `src/server/assets.rs`. */
@@ -19,7 +19,6 @@ const TERSER = {
   compress: { passes: 3, unsafe_methods: true },
   format: { comments: false },
 };
-const { version: terserVersion } = createRequire(import.meta.url)("terser/package.json");
 
 /** Radix names each of its functions for stack traces. The calls and names are 4 KB of brotli. */
 const removeFunctionNames = {
@@ -47,8 +46,6 @@ export async function bundleScripts({ dev }) {
     entryNames: "[name]-[hash]",
     chunkNames: "[name]-[hash]",
     outdir: join(ISLANDS_DIR, "out"),
-    // Makes terser's version and options part of the hash in each file name. terser removes the banner.
-    ...(dev ? {} : { banner: { js: `/* terser ${terserVersion} ${JSON.stringify(TERSER)} */` } }),
   };
   const head = await build({ ...options, entryPoints: ["head.ts"], format: "iife" });
   const boot = await build({ ...options, entryPoints: ["boot.ts"] });
@@ -80,7 +77,6 @@ const urlPath = (path) => URL_PATH + basename(path);
 
 /** Returns a smaller script that does the same. */
 export async function minify(code) {
-  const terser = await import("terser");
   return (await terser.minify(code, TERSER)).code;
 }
 

@@ -22,7 +22,7 @@ const placeholder = (name: string) => `{{${name}}}`;
 export function render(name: string, island: Island, variants?: readonly object[]): Variant[] {
   const options = { identifierPrefix: identifierPrefix(name) };
   const markup = (component: Island, props: object) =>
-    markServerElements(renderToString(islandTree(component, props, []), options));
+    markServerElements(renderToString(islandTree(component, props), options));
   if (!variants) {
     const component = island as FunctionComponent<object>;
     // React would copy the properties, which a proxy does not list.

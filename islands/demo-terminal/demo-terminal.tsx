@@ -6,10 +6,12 @@
 import { useEffect, useRef, useState } from "react";
 import * as COPY from "./copy.json";
 import { useSectionInView } from "../use-section-in-view";
-import { LINE_INTERVAL_MS, START_DELAY_MS } from "./timing";
 
 export { hydrate } from "../hydrate";
 
+/** The timing, in milliseconds (spec §9). */
+const START_DELAY_MS = 1000;
+const LINE_INTERVAL_MS = 800;
 /** The share of the section that must be in view (spec §9). */
 const VISIBLE_THRESHOLD = 0.5;
 
@@ -18,17 +20,19 @@ const LINES = COPY.DEMO_LINES.map(({ kind, text }) => ({
   text: text.replace("{revenue}", () => COPY.SAMPLE_REVENUE),
 }));
 
-/** What the button does: its name and its icon. */
-const ACTIONS = {
-  pause: [COPY.DEMO_PAUSE, "M5 3v10M11 3v10"],
-  play: [COPY.DEMO_PLAY, "M4 3l9 5l-9 5z"],
-  replay: [COPY.DEMO_REPLAY, "M3 2v4h4M3 6a5.5 5.5 0 1 1-.3 4"],
+const PAUSE = [COPY.DEMO_PAUSE, "M5 3v10M11 3v10"] as const;
+/** The name and the icon of the button in each phase of a run. Before the run it pauses too: then the run does not start in view. */
+const BUTTONS = {
+  waiting: PAUSE,
+  playing: PAUSE,
+  paused: [COPY.DEMO_PLAY, "M4 3l9 5l-9 5z"],
+  ended: [COPY.DEMO_REPLAY, "M3 2v4h4M3 6a5.5 5.5 0 1 1-.3 4"],
 } as const;
 
 export default function DemoTerminal() {
   const ref = useRef<HTMLOListElement>(null);
-  const { revealed, action, press } = useRun(ref);
-  const [name, icon] = ACTIONS[action];
+  const { revealed, phase, press } = useRun(ref);
+  const [name, icon] = BUTTONS[phase];
   return (
     <div className="terminal">
       <div className="terminal-bar">
@@ -52,26 +56,14 @@ export default function DemoTerminal() {
   );
 }
 
-/** What a run of the demo does; its button reads accordingly. */
-type Phase = "waiting" | "playing" | "paused" | "ended";
-
-/** What the button does in each phase. Before the run it pauses too: then the run does not start in view. */
-const ACTION_IN = {
-  waiting: "pause",
-  playing: "pause",
-  paused: "play",
-  ended: "replay",
-} as const;
-
 /**
- * Returns the number of revealed lines, and what the button does. One run plays at a time. When the section comes
+ * Returns the number of revealed lines, and what the button follows from. One run plays at a time. When the section comes
  * into view after the end of a run, another run starts.
  */
 function useRun(ref: React.RefObject<HTMLOListElement | null>) {
   const [revealed, setRevealed] = useState<number>(0);
-  const [phase, setPhase] = useState<Phase>("waiting");
+  const [phase, setPhase] = useState<keyof typeof BUTTONS>("waiting");
   const isInView = useSectionInView(ref, VISIBLE_THRESHOLD);
-  const action = ACTION_IN[phase];
 
   useEffect(() => {
     if (prefersReducedMotion()) setRevealed(LINES.length);
@@ -91,10 +83,10 @@ function useRun(ref: React.RefObject<HTMLOListElement | null>) {
   }, [phase, revealed]);
 
   const press = () => {
-    setPhase(action === "pause" ? "paused" : "playing");
-    if (action === "replay") setRevealed(0);
+    setPhase(BUTTONS[phase] === PAUSE ? "paused" : "playing");
+    if (phase === "ended") setRevealed(0);
   };
-  return { revealed, action, press };
+  return { revealed, phase, press };
 }
 
 const prefersReducedMotion = () => matchMedia("(prefers-reduced-motion: reduce)").matches;

@@ -75,66 +75,36 @@ export function advance(milliseconds: number) {
     act(() => vi.advanceTimersByTime(Math.min(STEP_MS, rest)));
 }
 
-interface Heights {
-  section?: number;
-  window?: number;
-}
-
-/** Scrolls until this share of each observed section is in view. Heights are in pixels. */
-export function scrollTo(share: number, { section = 600, window = 800 }: Heights = {}) {
+/** Scrolls until this share of each observed section is in view. */
+export function scrollTo(share: number) {
   act(() => {
-    for (const observer of observers) observer.scroll(share, section, window);
+    for (const observer of observers) observer.scroll(share);
   });
 }
 
-/** Calls back as a browser does: only when the visible share crosses one of the thresholds. */
-class FakeIntersectionObserver implements IntersectionObserver {
-  readonly root = null;
-  readonly rootMargin = "0px";
-  readonly scrollMargin = "0px";
-  readonly thresholds: readonly number[];
-  readonly #callback: IntersectionObserverCallback;
-  /** The number of thresholds that each target has reached. */
-  readonly #reached = new Map<Element, number>();
+/** Calls back as a browser does: only when the visible share crosses the threshold. */
+class FakeIntersectionObserver {
+  readonly #callback: (entries: { intersectionRatio: number }[]) => void;
+  readonly #threshold: number;
+  #isReached: boolean | undefined;
 
-  constructor(callback: IntersectionObserverCallback, options: IntersectionObserverInit = {}) {
+  constructor(callback: () => void, { threshold }: { threshold: number }) {
     this.#callback = callback;
-    this.thresholds = [options.threshold ?? 0].flat();
+    this.#threshold = threshold;
+  }
+
+  observe() {
     observers.add(this);
   }
 
-  observe(target: Element) {
-    this.#reached.set(target, -1);
-  }
-
-  unobserve(target: Element) {
-    this.#reached.delete(target);
-  }
-
   disconnect() {
-    this.#reached.clear();
+    observers.delete(this);
   }
 
-  takeRecords() {
-    return [];
-  }
-
-  scroll(share: number, section: number, window: number) {
-    const isVisible = share > 0;
-    const reached = isVisible ? this.thresholds.filter((value) => value <= share).length : 0;
-    for (const [target, before] of this.#reached) {
-      if (reached === before) continue;
-      this.#reached.set(target, reached);
-      const entry: IntersectionObserverEntry = {
-        target,
-        time: 0,
-        isIntersecting: isVisible,
-        intersectionRatio: share,
-        intersectionRect: new DOMRect(0, 0, 0, share * section),
-        boundingClientRect: new DOMRect(0, 0, 0, section),
-        rootBounds: new DOMRect(0, 0, 0, window),
-      };
-      this.#callback([entry], this);
-    }
+  scroll(share: number) {
+    const isReached = share >= this.#threshold;
+    if (isReached === this.#isReached) return;
+    this.#isReached = isReached;
+    this.#callback([{ intersectionRatio: share }]);
   }
 }

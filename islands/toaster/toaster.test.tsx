@@ -175,9 +175,9 @@ describe("toaster", () => {
   });
 
   test("a toast stays open while the visitor is in another window", () => {
-    setWindowFocus(false);
     render(<Toaster />);
     show(SAVED);
+    setWindowFocus(false);
     advance(10 * DURATION_MS);
     expect(toastElement()).not.toBeNull();
     setWindowFocus(true);
@@ -187,8 +187,10 @@ describe("toaster", () => {
     expect(toastElement()).toBeNull();
   });
 
-  test("§9 the name of the toast region includes its shortcut", () => {
+  test("§9 there is a region only with a toast, and its name includes its shortcut", () => {
     render(<Toaster />);
+    expect(screen.queryByRole("region")).toBeNull();
+    show(SAVED);
     expect(screen.getByRole("region", { name: "Notifications (F8)" })).toBeTruthy();
   });
 

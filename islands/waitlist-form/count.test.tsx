@@ -33,19 +33,15 @@ describe("the count", () => {
     expect(getCount).toHaveBeenCalledOnce();
   });
 
-  test.each([
-    ["1.234 Unternehmer stehen auf der Liste", "42 Unternehmer stehen auf der Liste"],
-    ["1 234 entrepreneurs", "42 entrepreneurs"],
-    ["۱۲۳ کارآفرین", "42 کارآفرین"],
-    ["1,23,456 उद्यमी", "42 उद्यमी"],
-    ["१,२३,४५६ उद्यमी", "42 उद्यमी"],
-    ["١٬٢٣٤ رائد أعمال", "42 رائد أعمال"],
-  ])("replaces only the number in the translated text %j", async (translated, expected) => {
+  test("replaces a line that a translator has wrapped, and the translator sees that", async () => {
     renderForm();
     const line = countLine();
-    line?.replaceChildren(translated);
+    line?.replaceChildren(
+      Object.assign(document.createElement("font"), { textContent: "41 Namen" }),
+    );
     scrollTo(1);
-    await waitFor(() => expect(line?.textContent).toBe(expected));
+    await waitForCount(42);
+    expect(line?.isConnected).toBe(true);
   });
 
   test("is empty below `count_from`, and shown from there on", async () => {

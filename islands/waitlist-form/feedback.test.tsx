@@ -248,7 +248,6 @@ describe("a screen reader", () => {
   });
 
   test("does not hear an old error while the next sign-up is pending", async () => {
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"], shouldAdvanceTime: true });
     postSignUp.mockResolvedValueOnce(new Response("no", { status: 500 }));
     const user = await signUp();
     await waitForToast("Error");
@@ -256,17 +255,14 @@ describe("a screen reader", () => {
     const respond = holdResponse(postSignUp);
     await user.click(button());
     expect(status()).toBe("Adding...");
-    await act(() => vi.advanceTimersByTimeAsync(1000));
     respond(Response.json({}));
-    await waitFor(() => expect(button().disabled).toBe(false));
-    expect(status()).toBe("");
+    await waitFor(() => expect(status()).toBe(MESSAGES.joined));
   });
 
   test("hears the outcome from the form if there is no toaster", async () => {
     respondToSignUps(409);
     await signUp();
     await waitFor(() => expect(status()).toBe(MESSAGES.listed));
-    expect(openToast()).toBeUndefined();
   });
 });
 
@@ -282,12 +278,6 @@ describe("the sign-up timeout", () => {
     act(() => timeout.abort());
     await waitForToast("Error");
     expectErrorToast(MESSAGES.failed);
-  });
-
-  test("is optional: a browser without AbortSignal.timeout can join", async () => {
-    vi.stubGlobal("AbortSignal", {});
-    await signUp();
-    await waitForToast("Success!");
   });
 });
 

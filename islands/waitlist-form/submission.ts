@@ -27,7 +27,11 @@ export interface Submission extends Pick<FormState, "step" | "email" | "code"> {
 export type Settings = Pick<WaitlistFormProps, "product" | "confirms">;
 
 /** The form after a submit, and the text that a toast announces. */
-type Result = readonly [FormState, text: string];
+export interface Result {
+  readonly form: FormState;
+  readonly text: string;
+  readonly isError: boolean;
+}
 
 /** Returns the form that asks for an address, with this one in its field. */
 export function emailForm({ product }: Settings, email = ""): FormState {
@@ -46,28 +50,37 @@ export function pristine(form: FormState, settings: Settings): FormState {
   return { ...form, outcome: "", message };
 }
 
-/** Sends `submission`. After a failure the form stays as `sent`. */
+/** Sends `submission`. After a failure the form stays as `sent`. `src/server/form.rs` has the same rules. */
 export async function submit(
   submission: Submission,
   sent: FormState,
   settings: Settings,
 ): Promise<Result> {
+  const { step, email } = submission;
+  const isSignUp = step === "email";
   try {
     await send(submission);
   } catch (error) {
-    const form = formAfterFailure(error, submission, sent, settings);
-    return [form, form.message];
+    const status = statusOf(error);
+    const [outcome, text] = FAILURES[step][status] ?? FAILURES[step].other;
+    // Nothing is wrong: somebody comes back to enter the code.
+    const asksForCode = settings.confirms && isSignUp && status === 409;
+    const form = asksForCode
+      ? codeForm(email, COPY.CODE_ASKED)
+      : { ...sent, outcome, message: text };
+    return { form, text, isError: true };
   }
-  const { step, email } = submission;
-  const text = withProduct(step === "email" ? COPY.JOINED : COPY.CONFIRMED, settings.product);
-  if (settings.confirms && step === "email") return [codeForm(email, COPY.CODE_SENT), text];
-  return [{ ...emailForm(settings), outcome: "joined", message: text }, text];
+  const text = withProduct(isSignUp ? COPY.JOINED : COPY.CONFIRMED, settings.product);
+  const form =
+    isSignUp && settings.confirms
+      ? codeForm(email, COPY.CODE_SENT)
+      : ({ ...emailForm(settings), step, outcome: "joined", message: text } as const);
+  return { form, text, isError: false };
 }
 
 /** Throws on any other status than success. */
 async function send({ step, email, code, topic }: Submission): Promise<unknown> {
-  // Safari 15 lacks `AbortSignal.timeout`.
-  const signal = AbortSignal.timeout?.(TIMEOUT_MS) ?? null;
+  const signal = AbortSignal.timeout(TIMEOUT_MS);
   // Posted like the form without JavaScript: that route handles bots.
   if (topic)
     return fetch("/", {
@@ -80,24 +93,6 @@ async function send({ step, email, code, topic }: Submission): Promise<unknown> 
   // The response body is not used, but parsing it rejects a proxy's HTML page.
   return (await request("POST", url, body, signal)).json();
 }
-
-/** `src/server/form.rs` has the same rules. */
-function formAfterFailure(
-  error: unknown,
-  { step, email }: Submission,
-  sent: FormState,
-  { confirms }: Settings,
-): FormState {
-  const status = statusOf(error);
-  const failures = FAILURES[step];
-  const [outcome, message] = failures[status] ?? failures.other;
-  // Joining again sends the code again.
-  const asksForCode = confirms && step === "email" && status === 409;
-  return { ...(asksForCode ? codeForm(email, COPY.CODE_ASKED) : sent), outcome, message };
-}
-
-/** Returns whether the outcome is an error. */
-export const hasFailed = ({ outcome }: FormState) => outcome === "invalid" || outcome === "failed";
 
 type Failure = readonly [FormOutcome, text: string];
 

@@ -1,41 +1,72 @@
-/** What a submit of the form does (spec §4, §5), and the link back to its first step. */
-import { type FormEvent, type MouseEvent, useRef } from "react";
+/** What the form shows, what a submit does (spec §4, §5), and the link back to its first step. */
+import { type FormEvent, type MouseEvent, useRef, useState } from "react";
+import { flushSync } from "react-dom";
 import type { FormState } from "../bindings/wire";
-import { dismissToast } from "../toast-store";
+import { dismissToast, showToast } from "../toast-store";
 import * as COPY from "./copy.json";
-import {
-  emailForm,
-  hasFailed,
-  pristine,
-  type Settings,
-  type Submission,
-  submit,
-} from "./submission";
+import { focusIn, hasFocus, keepInView } from "./focus";
+import { emailForm, pristine, type Settings, type Submission, submit } from "./submission";
 import { readCode, trimInvisible } from "./typed";
-import { focusIn, useFocus, useRefs } from "./use-focus";
 import { useUsualTitle } from "./use-usual-title";
-import { useView } from "./use-view";
+
+/** An empty submit within this time after a success, in milliseconds, is a double click or a held key. */
+const REPEAT_INTERVAL_MS = 1000;
+
+interface View {
+  readonly form: FormState;
+  readonly isPending: boolean;
+  /** For screen readers, if no toast announces it. */
+  readonly announcement: string;
+  /** A toast or the browser announces the error. Until the focus leaves the field, the field's description leaves it out. */
+  readonly isAnnounced: boolean;
+}
 
 export type FormControls = ReturnType<typeof useForm>;
 
 /** `initial` is what the server's page shows. `onSuccess` is called after each submit that succeeds. */
 export function useForm(settings: Settings, initial: FormState, onSuccess: () => void) {
-  const refs = useRefs();
-  const { view, update, announce, show, onInput, isRepeat } = useView(
-    settings,
-    initial,
-    refs.input,
-  );
+  const refs = {
+    form: useRef<HTMLFormElement>(null),
+    input: useRef<HTMLInputElement>(null),
+    honeypot: useRef<HTMLInputElement>(null),
+    button: useRef<HTMLButtonElement>(null),
+    status: useRef<HTMLParagraphElement>(null),
+    otherAddress: useRef<HTMLAnchorElement>(null),
+  };
+  const [view, setView] = useState<View>({
+    form: initial,
+    isPending: false,
+    announcement: "",
+    isAnnounced: false,
+  });
   const { form } = view;
   // Not `isPending`: it is as old as the last render, and two submits can come before the next one.
   const isSending = useRef(false);
-  useFocus(refs, view, update, announce);
+  /** When a success has emptied the field, or 0 once the visitor has typed. */
+  const emptiedAt = useRef(0);
   useUsualTitle(form);
 
-  /** Returns the form with the content of its field. */
-  const typedForm = () => ({ ...form, [form.step]: refs.input.current?.value });
+  const update = (change: Partial<View>) => setView((before) => ({ ...before, ...change }));
+  const typed = () => refs.input.current?.value ?? "";
 
-  const invalid = (message: string): FormState => ({ ...typedForm(), outcome: "invalid", message });
+  /** Shows a form, and a toast with the text. */
+  function show(form: FormState, text?: string, isError = true) {
+    const value = fieldValue(form);
+    if (refs.input.current && value !== typed()) {
+      refs.input.current.value = value;
+      emptiedAt.current = Date.now();
+    }
+    dismissToast();
+    const title = isError ? COPY.ERROR_TITLE : COPY.JOINED_TITLE;
+    const variant = isError ? "destructive" : "default";
+    const isUnheard = text !== undefined && !showToast({ title, text, variant });
+    update({
+      form,
+      isPending: false,
+      announcement: isUnheard ? text : "",
+      isAnnounced: ["invalid", "failed"].includes(form.outcome),
+    });
+  }
 
   async function send(submission: Submission) {
     // The field shows what was sent: the code, without the sentence around it.
@@ -43,35 +74,69 @@ export function useForm(settings: Settings, initial: FormState, onSuccess: () =>
     const sent = { ...form, email, code };
     isSending.current = true;
     dismissToast();
-    update({ form: pristine(form, settings), isPending: true, announcement: "" });
-    const [after, text] = await submit(submission, sent, settings);
+    flushSync(() => update({ form: pristine(form, settings), isPending: true, announcement: "" }));
+    // The disabled controls lose the focus.
+    if (hasFocus(refs.form.current)) refs.status.current?.focus({ preventScroll: true });
+    const after = await submit(submission, sent, settings);
     isSending.current = false;
-    show(after, text);
-    if (!hasFailed(after)) onSuccess();
+    const active = hasFocus(refs.form.current) ? null : document.activeElement;
+    flushSync(() => {
+      show(after.form, after.text, after.isError);
+      // The visitor must learn that a code is needed. A field with a code is not new.
+      if (active)
+        update({ isAnnounced: false, announcement: after.form.code === "" ? after.form.lead : "" });
+    });
+    // The next step may be higher, and push the element away.
+    if (active) keepInView(refs.form.current, active);
+    else focusIn(refs.form.current, nextControl(after.form));
+    if (!after.isError) onSuccess();
+  }
+
+  /** If nothing is left to type, the focus is not in the field: it would open a phone's keyboard over the toast. */
+  function nextControl({ step, outcome }: FormState) {
+    if (outcome !== "joined") return refs.input.current;
+    return step === "email" ? refs.button.current : refs.otherAddress.current;
   }
 
   function onSubmit(event: FormEvent) {
     event.preventDefault();
     if (isSending.current) return;
-    const read = readSubmission(typedForm(), refs.honeypot.current?.value);
+    const content = { ...form, [form.step]: typed() };
+    const read = readSubmission(content, refs.honeypot.current?.value);
     if (typeof read !== "string") return void send(read);
-    if (refs.input.current?.value === "" && isRepeat()) return;
-    show(invalid(read), read);
-    focusIn(refs.form, refs.input);
+    if (typed() === "" && Date.now() - emptiedAt.current < REPEAT_INTERVAL_MS) return;
+    show({ ...content, outcome: "invalid", message: read }, read);
+    focusIn(refs.form.current, refs.input.current);
+  }
+
+  function onInput() {
+    emptiedAt.current = 0;
+    // The browser would reject an address with an invisible character, which nobody can find.
+    const visible = trimInvisible(typed());
+    if (refs.input.current && form.step === "email" && visible !== typed())
+      refs.input.current.value = visible;
+    // Password managers dispatch input events that change nothing.
+    if (typed() !== fieldValue(form)) update({ form: pristine(form, settings), announcement: "" });
+  }
+
+  /** Shows why the browser rejects the address: the browser's own bubble soon disappears. */
+  function onInvalid() {
+    show({ ...form, email: typed(), outcome: "invalid", message: COPY.INVALID_EMAIL });
   }
 
   function returnToEmail(event: MouseEvent) {
     event.preventDefault();
     if (isSending.current) return;
     show(emailForm(settings, form.email));
-    focusIn(refs.form, refs.input);
+    focusIn(refs.form.current, refs.input.current);
   }
 
-  /** Shows why the browser rejects the address: the browser's own bubble soon disappears. */
-  const onInvalid = () => show(invalid(COPY.INVALID_EMAIL));
   const onBlur = () => update({ isAnnounced: false });
   return { ...view, refs, onSubmit, onInput, onInvalid, onBlur, returnToEmail };
 }
+
+/** Returns the content of the field. */
+export const fieldValue = ({ step, email, code }: FormState) => (step === "code" ? code : email);
 
 /** Returns what a submit sends, or why there is nothing to send. */
 function readSubmission({ step, email, code }: FormState, topic = ""): Submission | string {

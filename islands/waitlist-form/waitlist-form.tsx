@@ -5,12 +5,11 @@
  * Both steps are the same elements with other attributes and texts. So nothing is inserted or removed beside the
  * elements that password managers and translators have added.
  */
-import { useId, useRef } from "react";
+import { useId } from "react";
 import type { FormState, WaitlistFormProps } from "../bindings/wire";
 import * as COPY from "./copy.json";
 import { useCountLine } from "./use-count-line";
-import { type FormControls, useForm } from "./use-form";
-import { fieldValue } from "./use-view";
+import { fieldValue, type FormControls, useForm } from "./use-form";
 
 export { hydrate } from "../hydrate";
 
@@ -38,9 +37,8 @@ const STEPS = {
 
 export default function WaitlistForm(props: WaitlistFormProps) {
   const { product, action, confirms, count_from, count_line, ...initial } = props;
-  const countLine = useRef<HTMLParagraphElement>(null);
-  const refreshCount = useCountLine(countLine, count_from);
-  const controls = useForm({ product, confirms }, initial, () => void refreshCount());
+  const count = useCountLine(count_line, count_from);
+  const controls = useForm({ product, confirms }, initial, () => void count.refresh());
   const { form, refs, isPending, announcement } = controls;
   return (
     <form
@@ -65,12 +63,17 @@ export default function WaitlistForm(props: WaitlistFormProps) {
         {isPending ? STEPS[form.step].submitting : announcement}
       </p>
       <p className="other" hidden={form.step === "email"}>
-        <a href="/?email#waitlist" onClick={controls.returnToEmail} suppressHydrationWarning>
+        <a
+          ref={refs.otherAddress}
+          href="/?email#waitlist"
+          onClick={controls.returnToEmail}
+          suppressHydrationWarning
+        >
           {COPY.OTHER_ADDRESS}
         </a>
       </p>
-      <p ref={countLine} className="waitlist-count" suppressHydrationWarning>
-        {count_line}
+      <p ref={count.ref} className="waitlist-count" suppressHydrationWarning>
+        {count.line}
       </p>
     </form>
   );

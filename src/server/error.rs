@@ -57,10 +57,7 @@ pub enum RequestError {
     Timeout,
     /// 409: the address is already on the list.
     #[error("Email already on waitlist.")]
-    AlreadyListed {
-        /// Whether an earlier sign-up has asked the person for the code, less than an hour ago.
-        was_asked: bool,
-    },
+    AlreadyListed,
     /// 412: a precondition such as `If-None-Match: *` does not hold.
     #[error("Send no If-Match or If-None-Match header.")]
     PreconditionFailed,
@@ -111,7 +108,7 @@ impl RequestError {
             Self::NotFound => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::Timeout => StatusCode::REQUEST_TIMEOUT,
-            Self::AlreadyListed { .. } => StatusCode::CONFLICT,
+            Self::AlreadyListed => StatusCode::CONFLICT,
             Self::PreconditionFailed => StatusCode::PRECONDITION_FAILED,
             Self::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::NotJson => StatusCode::UNSUPPORTED_MEDIA_TYPE,

@@ -68,17 +68,16 @@ pub(super) async fn sign_up(
     };
     match signed_up {
         // The form for the code needs the address, which must not be in a URL. So there is no redirect, and a browser that
-        // reloads the page sends the sign-up again. Then it gets the same page.
-        Ok(_) | Err(RequestError::AlreadyListed { was_asked: true }) if pages.confirms => {
+        // reloads the page sends the sign-up again.
+        Ok(_) if pages.confirms => {
             let page = pages.with_form(code_form(&email), "/confirm#waitlist");
             page.respond(StatusCode::OK, &headers)
         }
         // Reloading that page does not send the form again.
         Ok(_) => Redirect::to(&format!("/?{JOINED_PARAMETER}#waitlist")).into_response(),
-        // Joining again sends another code.
-        Err(error @ RequestError::AlreadyListed { .. }) if pages.confirms => {
-            let form = form_after(&error, listed_code_form(&email), islands::FAILED);
-            let page = pages.with_form(form, "/confirm?listed#waitlist");
+        // Nothing is wrong: somebody comes back to enter the code.
+        Err(error @ RequestError::AlreadyListed) if pages.confirms => {
+            let page = pages.with_form(listed_code_form(&email), "/confirm?listed#waitlist");
             error.respond_with_page(&page, &headers)
         }
         Err(error) => sign_up_failed(&pages, &headers, email, &error),
@@ -160,7 +159,7 @@ fn sign_up_failed(
 /// Returns a form that shows an error (spec §8). `other` is the text for errors that are not about what was typed.
 fn form_after(error: &RequestError, form: FormState, other: &'static str) -> FormState {
     let (outcome, message) = match error {
-        RequestError::AlreadyListed { .. } => (FormOutcome::Failed, islands::ALREADY_LISTED),
+        RequestError::AlreadyListed => (FormOutcome::Failed, islands::ALREADY_LISTED),
         RequestError::InvalidEmail(InvalidEmail::Empty) => {
             (FormOutcome::Invalid, islands::EMPTY_EMAIL)
         }

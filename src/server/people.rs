@@ -64,9 +64,7 @@ impl People {
         if let Some(confirmation) = &self.confirmation {
             confirmation.ask(&email, client, promise);
         }
-        let was_asked = promise == Promise::Recent;
-        let listed = RequestError::AlreadyListed { was_asked };
-        is_new.then_some(email).ok_or(listed)
+        is_new.then_some(email).ok_or(RequestError::AlreadyListed)
     }
 
     /// Adds an entry to the list. Returns whether it is new, and what the site has promised the person.
