@@ -40,6 +40,7 @@ test.describe("an error", { tag: "@once" }, () => {
           await expect(landing.email).toBeFocused();
           await expect(landing.toasts).toBeInViewport({ ratio: 1 });
           await landing.expectClearOfToast(landing.email);
+          await landing.expectClearOfToast(landing.message);
           await landing.expectUncovered(page.getByText("Email address", { exact: true }));
         }
       }

@@ -311,6 +311,9 @@ test.describe("large text", { tag: "@once" }, () => {
         await expect(landing.toasts).toHaveCSS("touch-action", "pan-y");
         await landing.toasts.evaluate((toast) => toast.scrollTo(0, toast.scrollHeight));
         await expect(landing.toasts.getByRole("button")).toBeInViewport({ ratio: 1 });
+        await landing.scrollToTop();
+        for (const link of await landing.header.locator("a:visible").all())
+          await link.click({ trial: true, timeout: 5_000 });
       });
     }
   }

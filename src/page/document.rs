@@ -103,9 +103,9 @@ fn render<V: IntoView>(
                 <body>
                     <a class="skip" href="#main">{copy::nav::SKIP}</a>
                     <Nav is_landing/>
+                    {is_landing.then(toaster)}
                     <main id="main" tabindex="-1">{sections()}</main>
                     <Footer/>
-                    {is_landing.then(toaster)}
                 </body>
             </html>
         }
