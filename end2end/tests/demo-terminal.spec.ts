@@ -49,6 +49,8 @@ test(
 
 /** Windows of common devices, also low ones. */
 const WINDOWS = [
+  [320, 568],
+  [844, 390],
   [360, 640],
   [390, 844],
   [768, 1024],
