@@ -65,6 +65,20 @@ describe("hydration", () => {
     expect(screen.getAllByRole("link")).toHaveLength(2);
   });
 
+  test("keeps the typed text and the focus if React rebuilds the form", async () => {
+    const user = userEvent.setup();
+    const errors = captureErrors();
+    const element = await serve("waitlist-form");
+    element.querySelector("button")?.remove();
+    await user.type(screen.getByLabelText("Email address"), "ada@example.com");
+    await hydrateIsland(element, "waitlist-form");
+    expect(errors.take()).toHaveLength(1);
+    const field = screen.getByLabelText<HTMLInputElement>("Email address");
+    expect(document.activeElement).toBe(field);
+    await user.keyboard("{End}!");
+    expect(field.value).toBe("ada@example.com!");
+  });
+
   test("ids are unique across islands", async () => {
     const served = await Promise.all(ISLAND_NAMES.map((name) => serve(name)));
     const elements = served.flatMap((element) => [...element.querySelectorAll("[id]")]);

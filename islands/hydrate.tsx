@@ -33,7 +33,7 @@ const SERVER_MARK = "data-own";
 export function hydrate(element: HTMLElement, name: string, island: Island, props: object): void {
   // Trusted Types forbids `innerHTML`.
   const serverNodes = [...element.childNodes].map((node) => node.cloneNode(true));
-  const { activeElement } = document;
+  const restoreField = saveField(element);
   const reattach = detachForeignNodes(element);
   // Synchronous: nothing else can change the DOM during hydration.
   flushSync(() => {
@@ -47,9 +47,7 @@ export function hydrate(element: HTMLElement, name: string, island: Island, prop
     });
   });
   reattach();
-  // A field loses it when its wrapper is removed.
-  if (activeElement instanceof HTMLElement && element.contains(activeElement))
-    activeElement.focus({ preventScroll: true });
+  restoreField();
 }
 
 /** The tree that `build/markup.tsx` renders, too. `never` is safe: `src/wire.rs` declares the props of each island. */
@@ -91,5 +89,20 @@ function detachForeignNodes(root: HTMLElement): () => void {
       // React may have rebuilt the island, and its old elements are gone.
       parent.insertBefore(node, next?.parentNode === parent ? next : null);
     }
+  };
+}
+
+/**
+ * Saves the value and the focus of the island's field. Returns the function that restores the value if React has
+ * replaced the field, and the focus, which the field also loses when its wrapper is removed.
+ */
+function saveField(root: HTMLElement): () => void {
+  const before = root.querySelector("input");
+  const { activeElement } = document;
+  return () => {
+    const after = root.querySelector("input");
+    if (!before || !after) return;
+    if (after !== before) after.value = before.value;
+    if (activeElement === before) after.focus({ preventScroll: true });
   };
 }
