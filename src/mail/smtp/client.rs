@@ -2,10 +2,9 @@
 
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
-use base64::{Engine, prelude::BASE64_STANDARD as BASE64};
 use futures_util::future::select_ok;
-use mail_send::{Credentials, Error};
-use smtp_proto::{AUTH_LOGIN, AUTH_PLAIN, EXT_START_TLS, EhloResponse, Response};
+use mail_send::{Credentials, Error, smtp::AssertReply};
+use smtp_proto::{AUTH_LOGIN, AUTH_PLAIN, EXT_START_TLS, EhloResponse};
 use tokio::{
     net::{TcpStream, lookup_host},
     time::{sleep, timeout},
@@ -41,6 +40,8 @@ pub struct SmtpClient {
     hello_name: String,
     tls: TlsConnector,
     timeouts: SmtpTimeouts,
+    /// What no reply may show.
+    hidden: HiddenWords,
     /// Used instead of looking up the host.
     addresses: Option<Vec<SocketAddr>>,
 }
@@ -69,6 +70,7 @@ impl SmtpClient {
             hello_name: hello_name.to_owned(),
             tls: TlsConnector::from(Arc::new(config)),
             timeouts,
+            hidden: HiddenWords::of_login(url.credentials.as_ref()),
             addresses: None,
         })
     }
@@ -99,12 +101,9 @@ impl SmtpClient {
             (client, encryption) = self.encrypt(client).await?;
             hello = self.hello(&mut client).await?;
         }
-        let mut hidden = HiddenWords::default();
         if let Some((user, password)) = &self.url.credentials {
-            hidden.secrets = login_secrets(user, password);
             let credentials = Credentials::new(user, password);
-            self.log_in(&mut client, &credentials, hello, &hidden)
-                .await?;
+            self.log_in(&mut client, &credentials, hello).await?;
         }
         let info = ConnectionInfo {
             address,
@@ -115,7 +114,7 @@ impl SmtpClient {
             client,
             info,
             timeouts: self.timeouts,
-            secrets: hidden.secrets,
+            secrets: self.hidden.secrets.clone(),
             is_usable: true,
             needs_reset: false,
         })
@@ -159,7 +158,10 @@ impl SmtpClient {
         let greeting = timeout(limit, client.read()).await;
         let greeting = greeting.map_err(|_| ConnectError::Timeout { step, limit })?;
         let greeting = greeting.map_err(|error| self.step_error(step, error))?;
-        accept(step, &greeting)
+        let reply = self.hidden.reply(&greeting);
+        let accepted = greeting.assert_code(220);
+        accepted.map_err(|error| self.step_error(step, error))?;
+        Ok(reply)
     }
 
     async fn hello(&self, client: &mut RawClient) -> Result<EhloResponse<String>, ConnectError> {
@@ -184,9 +186,9 @@ impl SmtpClient {
     async fn start_tls(&self, client: &mut RawClient) -> Result<(), ConnectError> {
         // mail-send discards what the server has sent after its response. An attacker may have added it, and it must
         // not pass for the response to a later command (CVE-2011-0411).
-        let (step, response) = (ConnectStep::StartTls, client.cmd(b"STARTTLS\r\n").await);
-        let response = response.map_err(|error| self.step_error(step, error))?;
-        accept(step, &response).map(|_| ())
+        let response = client.cmd(b"STARTTLS\r\n").await;
+        let accepted = response.and_then(|it| it.assert_code(220));
+        accepted.map_err(|error| self.step_error(ConnectStep::StartTls, error))
     }
 
     async fn encrypt(
@@ -212,7 +214,6 @@ impl SmtpClient {
         client: &mut RawClient,
         credentials: &Credentials<&String>,
         mut hello: EhloResponse<String>,
-        hidden: &HiddenWords,
     ) -> Result<(), ConnectError> {
         // One way to log in. mail-send would try the others after a rejection, with which the server may have closed the
         // connection.
@@ -224,9 +225,8 @@ impl SmtpClient {
         let step = ConnectStep::LogIn;
         match client.authenticate(credentials, &hello).await {
             Ok(_) => Ok(()),
-            Err(Error::UnsupportedAuthMechanism) => Err(ConnectError::NoLogIn),
             Err(Error::AuthenticationFailed(reply)) => {
-                let (code, reply) = (reply.code(), hidden.reply(&reply));
+                let (code, reply) = (reply.code(), self.hidden.reply(&reply));
                 // 421 and 454 say that the server has a problem.
                 Err(match code >= 500 {
                     true => ConnectError::LogInRejected(reply),
@@ -244,7 +244,7 @@ impl SmtpClient {
             Error::Io(error) => ConnectError::Broken { step, error },
             Error::UnexpectedReply(reply) => ConnectError::Rejected {
                 step,
-                reply: HiddenWords::default().reply(&reply),
+                reply: self.hidden.reply(&reply),
             },
             _ => {
                 let error = "the server closed it or does not speak SMTP";
@@ -253,22 +253,4 @@ impl SmtpClient {
             }
         }
     }
-}
-
-/// Returns the words of a response, if it says that the server is ready.
-fn accept(step: ConnectStep, response: &Response<String>) -> Result<ServerReply, ConnectError> {
-    let reply = HiddenWords::default().reply(response);
-    match reply.code {
-        220 => Ok(reply),
-        _ => Err(ConnectError::Rejected { step, reply }),
-    }
-}
-
-/// Returns what no reply may show. Some servers repeat what they did not understand.
-fn login_secrets(user: &str, password: &str) -> Vec<String> {
-    vec![
-        password.to_owned(),
-        BASE64.encode(password),
-        BASE64.encode(format!("\0{user}\0{password}")),
-    ]
 }

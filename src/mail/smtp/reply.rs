@@ -1,5 +1,6 @@
 //! The replies of a mail server: what they may show, and what they mean.
 
+use base64::{Engine, prelude::BASE64_STANDARD as BASE64};
 use smtp_proto::Response;
 
 use crate::waitlist::ServerReply;
@@ -32,7 +33,7 @@ pub enum MessagePart {
 
 /// Words that no reply may show, because the ledger and the log keep the words of the server. Some servers repeat what they were
 /// sent.
-#[derive(Default)]
+#[derive(Clone)]
 pub(super) struct HiddenWords {
     /// The address of the recipient, if there is one.
     pub(super) recipient: String,
@@ -41,6 +42,22 @@ pub(super) struct HiddenWords {
 }
 
 impl HiddenWords {
+    /// Hides the password of a login, also as the server is sent it. Some servers repeat what they did not understand.
+    pub(super) fn of_login(login: Option<&(String, String)>) -> Self {
+        let secrets = login.map(|(user, password)| {
+            let plain = format!("\0{user}\0{password}");
+            vec![
+                password.clone(),
+                BASE64.encode(password),
+                BASE64.encode(plain),
+            ]
+        });
+        Self {
+            recipient: String::new(),
+            secrets: secrets.unwrap_or_default(),
+        }
+    }
+
     /// Returns a reply in one line, such as `550 5.1.1 User unknown`, without control characters, addresses and hidden words.
     pub(super) fn reply(&self, response: &Response<String>) -> ServerReply {
         let is_separator = |c: char| c.is_whitespace() || c.is_control() || is_direction(c);

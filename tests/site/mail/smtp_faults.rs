@@ -326,9 +326,16 @@ async fn server_on_this_machine_needs_no_certificate() {
     }
 }
 
-/// Some servers repeat the login in their logs, and in later replies.
+/// Some servers repeat the login in their logs, and in other replies.
 #[tokio::test(flavor = "multi_thread")]
-async fn later_replies_show_no_secret_of_the_login() {
+async fn replies_show_no_secret_of_the_login() {
+    let server = SmtpServer::scripted(|step, _| match step {
+        Step::Greeting => Action::Reply("421 4.3.2 let-me-in again later"),
+        _ => Action::Continue,
+    });
+    let error = client(&server, "ann:let-me-in@").connect().await.err();
+    let error = error.expect("a rejection").to_string();
+    assert!(error.ends_with("421 4.3.2 <hidden> again later"), "{error}");
     // AGFubgBsZXQtbWUtaW4= is the login in base64: NUL, ann, NUL, let-me-in.
     let server = SmtpServer::scripted(|step, _| match step {
         Step::Recipient => {
