@@ -11,7 +11,7 @@ use crate::{
     },
     waitlist::{
         Delivery, DeliveryResult, DeliveryStart, DeliveryState, DeliveryStatus, ListKey, Message,
-        MessageId, StoreError, WaitlistEntry,
+        MessageId, StoreError, Waitlist, WaitlistEntry,
     },
 };
 
@@ -66,16 +66,7 @@ impl Task<'_> {
             attempts: start.attempts + 1,
             ..start
         };
-        let result = DeliveryResult {
-            number: done.number,
-            attempt: done.attempts,
-            status: status.clone(),
-        };
-        match list.finish_deliveries(&id, vec![result]).await {
-            // Another process has taken this one for dead, and sends the message again.
-            Ok(()) | Err(StoreError::Superseded) => {}
-            Err(error) => return Err(error.into()),
-        }
+        finish(&**list, &done, status.clone()).await?;
         // Only now: after an error the ledger may have a new delivery, so it must be read again.
         self.known += u32::from(retry.is_none());
         Ok(Some((done, status)))
@@ -152,6 +143,24 @@ impl Task<'_> {
             bytes: compose(&headers, &message)?,
             secrets: [token, code],
         })
+    }
+}
+
+/// Records the result of an attempt, unless another process has taken this one for dead and has begun the delivery again.
+pub(super) async fn finish(
+    list: &dyn Waitlist,
+    delivery: &DeliveryStart,
+    status: DeliveryStatus,
+) -> Result<(), StoreError> {
+    let result = DeliveryResult {
+        number: delivery.number,
+        attempt: delivery.attempts,
+        status,
+    };
+    let finished = list.finish_deliveries(&MessageId::confirmation(), vec![result]);
+    match finished.await {
+        Err(StoreError::Superseded) => Ok(()),
+        finished => finished,
     }
 }
 

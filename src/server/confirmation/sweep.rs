@@ -7,6 +7,7 @@ use std::{
 
 use super::{
     asked::{AskedPeople, Due},
+    courier,
     history::{DAY, age},
     mailbox::hash_mailbox,
     queue::PEOPLE_MAX,
@@ -91,6 +92,25 @@ pub(super) async fn note_day(
     list.add_deliveries(&id, days.len() as u32, vec![day])
         .await?;
     Ok(noted)
+}
+
+/// Gives attempts that were interrupted the time at which they were found. Without one they would count as of now for ever,
+/// and the mailbox of a person would stay full.
+pub(super) async fn date_interrupted(
+    list: &dyn Waitlist,
+    deliveries: &[Delivery],
+    now: SystemTime,
+) -> Result<(), StoreError> {
+    for (number, delivery) in (0..).zip(deliveries) {
+        if delivery.status == DeliveryStatus::new(DeliveryState::Unknown) {
+            let status = DeliveryStatus {
+                since: Some(now),
+                ..delivery.status.clone()
+            };
+            courier::finish(list, &delivery.start(number), status).await?;
+        }
+    }
+    Ok(())
 }
 
 /// Erases people, except for those who have come back or have confirmed since they were found.

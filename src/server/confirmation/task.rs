@@ -26,10 +26,7 @@ use super::{
 use crate::{
     mail::{ComposeError, Mailer},
     server::ClientKey,
-    waitlist::{
-        AddressHash, DeliveryStart, DeliveryStatus, MessageId, ServerReply, StoreError,
-        WaitlistEntry,
-    },
+    waitlist::{DeliveryStart, DeliveryStatus, MessageId, ServerReply, StoreError, WaitlistEntry},
 };
 
 /// Pause after the store has failed.
@@ -214,7 +211,8 @@ impl Task<'_> {
         // A sweep has found the person too, another process has asked, or the person has joined again during the message.
         let is_repeated = retry.is_none() && entry.asked_at.is_some_and(was_asked);
         if is_repeated {
-            let due = self.read_due(recipient, &entry).await?;
+            let asked = self.read_ledger().await?;
+            let due = asked.due(recipient, &entry, SystemTime::now());
             // A pause also if the other process is sending the message now: it may be killed before it has a result.
             let Some(latest) = due.filter(|it| it.pause.is_zero()) else {
                 return Ok(due);
@@ -222,10 +220,9 @@ impl Task<'_> {
             retry = latest.retry;
         }
         let is_suppressed = self.confirmation.list.is_suppressed(&entry.email).await?;
-        let max = if is_suppressed {
-            SUPPRESSED_MESSAGES_MAX
-        } else {
-            MAILBOX_MESSAGES_MAX
+        let max = match is_suppressed {
+            true => SUPPRESSED_MESSAGES_MAX,
+            false => MAILBOX_MESSAGES_MAX,
         };
         let is_full = self.history.has_had(max, mailbox, recipient);
         // A message that the mailbox may have is sent again when there is room: the next sweeps find it.
@@ -234,7 +231,8 @@ impl Task<'_> {
         }
         let sent = self.send(&key, &entry, retry, is_full).await?;
         let Some((delivery, status)) = sent else {
-            let due = self.read_due(recipient, &entry).await?;
+            let asked = self.read_ledger().await?;
+            let due = asked.due(recipient, &entry, SystemTime::now());
             return Ok(due.map(|due| Due {
                 pause: due.pause.max(CHANGED_LEDGER_PAUSE),
                 ..due
@@ -255,16 +253,6 @@ impl Task<'_> {
             self.note(result, &status);
         }
         Ok(next_attempt(delivery))
-    }
-
-    /// Reads from the ledger how to ask a person.
-    async fn read_due(
-        &mut self,
-        recipient: AddressHash,
-        entry: &WaitlistEntry,
-    ) -> Result<Option<Due>, StoreError> {
-        let asked = self.read_ledger().await?;
-        Ok(asked.due(recipient, entry, SystemTime::now()))
     }
 
     /// Takes the result of an attempt into account, which may make everybody wait.
@@ -297,10 +285,8 @@ impl Task<'_> {
     /// Makes everybody wait, each time longer.
     fn pause_after_trouble(&mut self, reason: &str) {
         self.troubles += 1;
-        self.pause(
-            pause_after(self.troubles).min(LONGEST_PAUSE_FOR_ALL),
-            reason,
-        );
+        let pause = pause_after(self.troubles);
+        self.pause(pause.min(LONGEST_PAUSE_FOR_ALL), reason);
     }
 
     /// Makes everybody wait.
@@ -357,10 +343,10 @@ impl Task<'_> {
 
     /// Reads the ledger, which other processes change too.
     async fn read_ledger(&mut self) -> Result<AskedPeople, StoreError> {
-        let list = &self.confirmation.list;
+        let (list, now) = (&self.confirmation.list, SystemTime::now());
         let deliveries = list.deliveries(&MessageId::confirmation()).await?;
+        sweep::date_interrupted(&**list, &deliveries, now).await?;
         self.known = deliveries.len() as u32;
-        let now = SystemTime::now();
         self.history.merge(recent_attempts(&deliveries, now), now);
         Ok(AskedPeople::new(&deliveries))
     }

@@ -118,7 +118,8 @@ async fn reply_to_a_message(list: &Arc<dyn Waitlist>, action: Action) -> String 
     panic!("no reply");
 }
 
-/// Each of these attempts may have put a message into Ann's mailbox. The mail server has rejected all of Bob's.
+/// Each of these attempts was interrupted, and may have put a message into Ann's mailbox. The mail server has rejected all of
+/// Bob's.
 async fn attempts_without_a_result_count_after_a_restart(fixture: impl StoreFixture) {
     let (list, server) = (open(&fixture), SmtpServer::start());
     let people = ["ann@example.com", "bob@example.com"];
@@ -128,11 +129,10 @@ async fn attempts_without_a_result_count_after_a_restart(fixture: impl StoreFixt
     add_deliveries(&*list, &people.map(|it| (it, DeliveryState::Waiting, None))).await;
     let rejected = Some(ServerReply::new(450, "4.2.1 greylisted"));
     let results = [
-        (DeliveryState::Unknown, None),
-        (DeliveryState::Deferred, rejected),
+        (DeliveryState::Unknown, None, None),
+        (DeliveryState::Deferred, Some(SystemTime::now()), rejected),
     ];
-    for (number, (state, reply)) in (0..).zip(results) {
-        let since = Some(SystemTime::now());
+    for (number, (state, since, reply)) in (0..).zip(results) {
         let status = DeliveryStatus {
             state,
             since,
@@ -147,6 +147,11 @@ async fn attempts_without_a_result_count_after_a_restart(fixture: impl StoreFixt
     wait_for_state(&*list, "ann+1@example.com", DeliveryState::Refused).await;
     wait_for_state(&*list, "bob+1@example.com", DeliveryState::Accepted).await;
     assert_eq!(server.recipients(), ["bob+1@example.com"]);
+    // Without a time, they would count as of now for ever.
+    let found_at = deliveries_to(&*list, "ann@example.com").await[0]
+        .status
+        .since;
+    assert!(found_at.is_some_and(|it| it.elapsed().is_ok_and(|age| age < DAY)));
 }
 
 /// A mail server that closes each connection after a message. Before each greeting, it calls a function with the number of the
