@@ -9,7 +9,10 @@ use std::{
     time::Duration,
 };
 
-use crate::process::{Sandbox, ServerProcess, free_port, landing, wait_until};
+use crate::{
+    postgres_server::free_port,
+    process::{Sandbox, ServerProcess, landing, wait_until},
+};
 
 fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()

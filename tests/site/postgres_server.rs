@@ -3,6 +3,7 @@
 use std::{
     env, fs,
     io::Write,
+    net::TcpListener,
     ops::Deref,
     os::unix::{
         fs::{PermissionsExt, chown},
@@ -19,8 +20,6 @@ use std::{
 use landing::waitlist::DatabaseUrl;
 use tempfile::TempDir;
 use uuid::Uuid;
-
-use crate::process::free_port;
 
 /// The server for all tests that do not disturb it. It is removed when this process exits.
 pub(crate) static SHARED_SERVER: LazyLock<PostgresServer> =
@@ -372,4 +371,17 @@ fn assert_success(output: &Output) {
         "{}",
         String::from_utf8_lossy(&output.stderr)
     );
+}
+
+/// Returns a free port, another one each time. It is below the range from which the kernel assigns ports to other
+/// sockets (32768 to 60999 on Linux), so that no connection of another test takes it before it is used.
+pub(crate) fn free_port() -> u16 {
+    static CALLS: AtomicU32 = AtomicU32::new(0);
+    loop {
+        let candidate = std::process::id() + CALLS.fetch_add(1, Ordering::Relaxed);
+        let port = u16::try_from(20_000 + candidate % 10_000).expect("below 30,000");
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
 }

@@ -3,10 +3,10 @@
 use std::{
     fs::{self, File},
     io::{BufRead, BufReader, Write},
-    net::{TcpListener, TcpStream},
+    net::TcpStream,
     path::Path,
     process::{Child, ChildStderr, Command, Stdio},
-    sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering},
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
@@ -256,19 +256,6 @@ pub(crate) fn wait_up_to(limit: Duration, condition: &str, mut holds: impl FnMut
             "timed out waiting until {condition}"
         );
         thread::sleep(Duration::from_millis(1));
-    }
-}
-
-/// Returns a free port, another one each time. It is below the range from which the kernel assigns ports to other
-/// sockets (32768 to 60999 on Linux), so that no connection of another test takes it before it is used.
-pub(crate) fn free_port() -> u16 {
-    static CALLS: AtomicU32 = AtomicU32::new(0);
-    loop {
-        let candidate = std::process::id() + CALLS.fetch_add(1, Ordering::Relaxed);
-        let port = u16::try_from(20_000 + candidate % 10_000).expect("below 30,000");
-        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
-            return port;
-        }
     }
 }
 

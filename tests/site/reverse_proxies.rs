@@ -9,7 +9,8 @@ use std::{
 };
 
 use crate::{
-    process::{Sandbox, ServerProcess, free_port, landing, restart_under_requests, wait_until},
+    postgres_server::free_port,
+    process::{Sandbox, ServerProcess, landing, restart_under_requests, wait_until},
     socket_activation::{ONE_SOCKET, activated},
 };
 

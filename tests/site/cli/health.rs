@@ -1,7 +1,7 @@
 //! `landing health`, for the health check of a container.
 
 use super::{send_failures::fake_site, stderr, with_server};
-use crate::process::free_port;
+use crate::postgres_server::free_port;
 
 #[test]
 fn succeeds_while_the_server_stores_sign_ups() {

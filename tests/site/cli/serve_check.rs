@@ -3,7 +3,7 @@
 use std::net::TcpListener;
 
 use super::{TestCli, assert_contains, stderr, stdout, with_database, with_server, without_server};
-use crate::{postgres_server::SHARED_SERVER, process::free_port};
+use crate::postgres_server::{SHARED_SERVER, free_port};
 
 /// Returns the arguments of a check with an address.
 fn check<'a>(addr: &'a str, more: &[&'a str]) -> Vec<&'a str> {

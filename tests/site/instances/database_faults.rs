@@ -18,8 +18,8 @@ use tokio::runtime::Runtime;
 use super::{Clients, Instance, owner::Owner, resume, suspend};
 use crate::{
     fault_proxy::FaultProxy,
-    postgres_server::PostgresServer,
-    process::{free_port, signal, signal_if_running, wait_until},
+    postgres_server::{PostgresServer, free_port},
+    process::{signal, signal_if_running, wait_until},
 };
 
 const LIST: &str = "list0";

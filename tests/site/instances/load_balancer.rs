@@ -9,8 +9,8 @@ use tempfile::TempDir;
 
 use super::{Clients, Instance, resume, suspend};
 use crate::{
-    postgres_server::{FIRST_DATABASE, PostgresServer},
-    process::{free_port, wait_until},
+    postgres_server::{FIRST_DATABASE, PostgresServer, free_port},
+    process::wait_until,
     reverse_proxies::{ProxyProcess, haproxy, recipe},
 };
 

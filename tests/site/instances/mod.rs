@@ -19,8 +19,8 @@ use std::{
 use tokio::{runtime::Runtime, task::JoinSet, time::sleep};
 
 use crate::{
-    postgres_server::PostgresServer,
-    process::{Sandbox, ServerProcess, free_port, signal, wait_until},
+    postgres_server::{PostgresServer, free_port},
+    process::{Sandbox, ServerProcess, signal, wait_until},
 };
 
 /// Clients that sign up during the test.

@@ -10,7 +10,10 @@ use std::{
 
 use tempfile::TempDir;
 
-use crate::process::{self, free_port, wait_until};
+use crate::{
+    postgres_server::free_port,
+    process::{self, wait_until},
+};
 
 /// A running Postfix. It accepts mail for example.com from users who have logged in.
 struct Postfix {

@@ -14,8 +14,9 @@ use std::{
 use serde_json::Value;
 
 use crate::durability::strace::with_fault;
+use crate::postgres_server::free_port;
 use crate::process::{
-    Sandbox, ServerProcess, free_port, landing, landing_after, signal, wait_for_exit, wait_until,
+    Sandbox, ServerProcess, landing, landing_after, signal, wait_for_exit, wait_until,
 };
 
 /// Returns the routes of the requests in the log of a server with these options.

@@ -26,7 +26,8 @@ use tempfile::TempDir;
 use super::{Instance, load_balancer::balancer};
 use crate::{
     durability::env_number,
-    process::{free_port, wait_until, wait_up_to},
+    postgres_server::free_port,
+    process::{wait_until, wait_up_to},
     reverse_proxies::{ProxyProcess, haproxy, recipe_below},
 };
 use cluster::{Cluster, HEADING, RECOVERY_TIMEOUT};

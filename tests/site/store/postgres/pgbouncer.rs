@@ -11,8 +11,8 @@ use tempfile::TempDir;
 
 use super::{can_open, open_error, open_url};
 use crate::{
-    postgres_server::{PASSWORD, SHARED_SERVER, unprivileged_command},
-    process::{free_port, wait_until},
+    postgres_server::{PASSWORD, SHARED_SERVER, free_port, unprivileged_command},
+    process::wait_until,
     store::join,
 };
 
