@@ -78,8 +78,7 @@ impl<'a> Mailer<'a> {
             SendOutcome::NotSent(NotSent::Stopped) => return Err(ConnectError::Stopped),
             // The server has replied to commands, so the connection was open. After another attempt, which may take as long,
             // other processes would take the message for unknown.
-            SendOutcome::NotSent(NotSent::InContent) => false,
-            SendOutcome::NotSent(_) => true,
+            SendOutcome::NotSent(reason) => *reason != NotSent::InContent,
             SendOutcome::Rejected(_, reply) => reply.is_closing(),
             SendOutcome::Accepted(_) | SendOutcome::Unknown => false,
         };

@@ -47,8 +47,7 @@ impl Placeholders<'_> {
         for (placeholder, value) in self.values() {
             let value = encode_quoted_attribute(&value);
             let in_url = placeholder.replace('{', "%7B").replace('}', "%7D");
-            filled = filled.replace(placeholder, &value);
-            filled = filled.replace(&in_url, &value);
+            filled = filled.replace(placeholder, &value).replace(&in_url, &value);
         }
         filled
     }

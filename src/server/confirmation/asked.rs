@@ -9,8 +9,7 @@ use super::history::{AttemptResult, DAY, DeliveryAttempt, age, doubled_pause};
 use crate::{
     mail::is_deferred_by_objection,
     waitlist::{
-        AddressHash, Delivery, DeliveryStart, DeliveryState, DeliveryStatus, ServerReply,
-        WaitlistEntry,
+        AddressHash, Delivery, DeliveryStart, DeliveryState, DeliveryStatus, WaitlistEntry,
     },
 };
 
@@ -151,8 +150,6 @@ pub(super) fn retry_pause(delivery: &DeliveryStart) -> Option<Duration> {
 
 /// Returns what counts of the result of an attempt, or `None` if this program has sent nothing.
 pub(super) fn result_of(status: &DeliveryStatus) -> Option<AttemptResult> {
-    let is_about_recipient =
-        |reply: &ServerReply| !reply.is_closing() && !is_deferred_by_objection(status);
     match (status.state, &status.reply) {
         (DeliveryState::Waiting | DeliveryState::Skipped, _) | (DeliveryState::Refused, None) => {
             None
@@ -162,7 +159,10 @@ pub(super) fn result_of(status: &DeliveryStatus) -> Option<AttemptResult> {
         (DeliveryState::Refused, Some(reply)) if reply.is_bad_address() => {
             Some(AttemptResult::BadAddress)
         }
-        (_, Some(reply)) if is_about_recipient(reply) => Some(AttemptResult::Refused),
+        // It is about the recipient.
+        (_, Some(reply)) if !reply.is_closing() && !is_deferred_by_objection(status) => {
+            Some(AttemptResult::Refused)
+        }
         _ => Some(AttemptResult::Trouble),
     }
 }

@@ -90,9 +90,9 @@ pub(super) struct Shares {
 struct Share {
     attempts: u32,
     bad_addresses: u32,
-    /// How many of the last attempts were trouble, and until when the client waits for that.
+    /// How many of the last attempts were trouble, and when the last one was.
     troubles: u32,
-    waits_until: Option<SystemTime>,
+    last_at: Option<SystemTime>,
 }
 
 impl History {
@@ -151,13 +151,9 @@ impl History {
                 let share = clients.entry(by).or_default();
                 share.attempts += 1;
                 share.bad_addresses += u32::from(attempt.result == AttemptResult::BadAddress);
-                (share.troubles, share.waits_until) = match attempt.result.is_trouble() {
-                    true => (
-                        share.troubles + 1,
-                        attempt.at.checked_add(pause_after(share.troubles + 1)),
-                    ),
-                    false => (0, None),
-                };
+                let has_trouble = attempt.result.is_trouble();
+                share.troubles = if has_trouble { share.troubles + 1 } else { 0 };
+                share.last_at = Some(attempt.at);
             }
         }
         Shares {
@@ -209,7 +205,8 @@ impl Shares {
         let share = self.clients.get(&by).copied().unwrap_or_default();
         let is_careless = share.bad_addresses >= self.bad_addresses_max
             && share.bad_addresses * BAD_ADDRESSES_SHARE > share.attempts;
-        let waits = share.waits_until.is_some_and(|until| until > now);
+        let is_within_pause = |at| age(at, now) < pause_after(share.troubles);
+        let waits = share.troubles > 0 && share.last_at.is_some_and(is_within_pause);
         (share.attempts < self.left && !is_careless && !waits).then_some(share.attempts)
     }
 }
