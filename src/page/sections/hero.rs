@@ -43,8 +43,8 @@ fn Phone() -> impl IntoView {
     view! {
         <figure class="phone" aria-hidden="true">
             <div class="phone-screen">
-                <p class="phone-time">{hero::PHONE_TIME}</p>
                 <p class="phone-sender"><Logo/><span>{use_page().site.product.clone()}</span></p>
+                <p class="phone-time">{hero::PHONE_TIME}</p>
                 {hero::PHONE_MESSAGES
                     .map(|message| view! { <p class="phone-message">{page_text(message)}</p> })
                     .collect_view()}
