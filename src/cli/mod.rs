@@ -72,7 +72,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::{CommandFactory, Parser, Subcommand, error::ErrorKind};
 use rustix::{fs::Mode, process::umask};
-use tokio::runtime::{EnterGuard, Handle, Runtime};
+use tokio::runtime::{Builder, EnterGuard, Handle};
 
 use crate::exit::print_stderr;
 use store_location::InvalidLocation;
@@ -217,7 +217,12 @@ fn run_command(cli: Cli) -> anyhow::Result<()> {
 /// Enters the runtime of a command. It is never shut down: that would wait for a thread that resolves a host name, and nothing
 /// can stop that thread.
 fn enter_runtime() -> anyhow::Result<EnterGuard<'static>> {
-    let runtime = Runtime::new().context("cannot start the runtime")?;
+    // Of several threads, one that cannot be started would make the others wait for ever.
+    let runtime = Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")?;
     Ok(Box::leak(Box::new(runtime)).enter())
 }
 
