@@ -9,7 +9,8 @@ use super::history::{AttemptResult, DAY, DeliveryAttempt, age, doubled_pause};
 use crate::{
     mail::is_deferred_by_objection,
     waitlist::{
-        AddressHash, Delivery, DeliveryStart, DeliveryState, DeliveryStatus, WaitlistEntry,
+        AddressHash, Delivery, DeliveryResult, DeliveryStart, DeliveryState, DeliveryStatus,
+        MessageId, StoreError, Waitlist, WaitlistEntry,
     },
 };
 
@@ -198,4 +199,22 @@ pub(super) fn recent_attempts(deliveries: &[Delivery], now: SystemTime) -> Vec<D
 /// Returns how many of the deliveries count against the budget of the last 24 hours, with all their attempts.
 pub fn count_recent(deliveries: &[Delivery], now: SystemTime) -> usize {
     recent_attempts(deliveries, now).len()
+}
+
+/// Records the result of an attempt, unless another process has taken this one for dead and has begun the delivery again.
+pub(super) async fn finish(
+    list: &dyn Waitlist,
+    delivery: &DeliveryStart,
+    status: DeliveryStatus,
+) -> Result<(), StoreError> {
+    let result = DeliveryResult {
+        number: delivery.number,
+        attempt: delivery.attempts,
+        status,
+    };
+    let finished = list.finish_deliveries(&MessageId::confirmation(), vec![result]);
+    match finished.await {
+        Err(StoreError::Superseded) => Ok(()),
+        finished => finished,
+    }
 }

@@ -2,7 +2,10 @@
 
 use std::time::SystemTime;
 
-use super::task::{AskError, Task};
+use super::{
+    asked::finish,
+    task::{AskError, Task},
+};
 use crate::{
     copy,
     mail::{
@@ -10,8 +13,8 @@ use crate::{
         confirmation_message, message_id,
     },
     waitlist::{
-        Delivery, DeliveryResult, DeliveryStart, DeliveryState, DeliveryStatus, ListKey, Message,
-        MessageId, StoreError, Waitlist, WaitlistEntry,
+        Delivery, DeliveryStart, DeliveryState, DeliveryStatus, ListKey, Message, MessageId,
+        StoreError, WaitlistEntry,
     },
 };
 
@@ -143,24 +146,6 @@ impl Task<'_> {
             bytes: compose(&headers, &message)?,
             secrets: [token, code],
         })
-    }
-}
-
-/// Records the result of an attempt, unless another process has taken this one for dead and has begun the delivery again.
-pub(super) async fn finish(
-    list: &dyn Waitlist,
-    delivery: &DeliveryStart,
-    status: DeliveryStatus,
-) -> Result<(), StoreError> {
-    let result = DeliveryResult {
-        number: delivery.number,
-        attempt: delivery.attempts,
-        status,
-    };
-    let finished = list.finish_deliveries(&MessageId::confirmation(), vec![result]);
-    match finished.await {
-        Err(StoreError::Superseded) => Ok(()),
-        finished => finished,
     }
 }
 

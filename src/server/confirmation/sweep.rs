@@ -6,8 +6,7 @@ use std::{
 };
 
 use super::{
-    asked::{AskedPeople, Due},
-    courier,
+    asked::{AskedPeople, Due, finish},
     history::{DAY, age},
     mailbox::hash_mailbox,
     queue::PEOPLE_MAX,
@@ -107,7 +106,7 @@ pub(super) async fn date_interrupted(
                 since: Some(now),
                 ..delivery.status.clone()
             };
-            courier::finish(list, &delivery.start(number), status).await?;
+            finish(list, &delivery.start(number), status).await?;
         }
     }
     Ok(())

@@ -180,10 +180,8 @@ impl Task<'_> {
         match self.try_ask(&ask, by).await {
             Ok(None) => {}
             Ok(Some(Due { retry, pause })) => {
-                let at = Instant::now() + pause;
-                self.confirmation
-                    .queue()
-                    .add_later(Ask { retry, ..ask }, at);
+                let (again, at) = (Ask { retry, ..ask }, Instant::now() + pause);
+                self.confirmation.queue().add_later(again, at);
             }
             Err(error) => {
                 let pause = match error {
