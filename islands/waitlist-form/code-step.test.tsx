@@ -105,9 +105,15 @@ describe("a code", () => {
     expect(lead()).toBe("");
     const otherAddress = screen.getByRole("link", { name: "Use another address" });
     await waitFor(() => expect(document.activeElement).toBe(otherAddress));
+    // The style hides the field until then, and a hidden field cannot have the focus.
+    const stepOnFocus = new Promise((resolve) => {
+      const { form } = codeField() as HTMLInputElement;
+      form?.addEventListener("focusin", () => resolve(form.dataset["step"]), { once: true });
+    });
     await user.click(otherAddress);
     expect(field().value).toBe("");
     expect(document.activeElement).toBe(field());
+    expect(await stepOnFocus).toBe("email");
   });
 
   test.each([

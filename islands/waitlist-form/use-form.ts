@@ -127,7 +127,7 @@ export function useForm(settings: Settings, initial: FormState, onSuccess: () =>
   function returnToEmail(event: MouseEvent) {
     event.preventDefault();
     if (isSending.current) return;
-    show(emailForm(settings, form.email));
+    flushSync(() => show(emailForm(settings, form.email)));
     focusIn(refs.form.current, refs.input.current);
   }
 
