@@ -177,7 +177,9 @@ fn run_command(cli: Cli) -> anyhow::Result<()> {
     // All files that this program writes can contain addresses.
     umask(Mode::RWXG | Mode::RWXO);
     handle_file_size_signal().context("cannot handle signals")?;
-    let is_server = matches!(cli.command, None | Some(Commands::Serve(_)));
+    use Commands::{Completions, Manual, Serve, Settings};
+    let is_server = matches!(cli.command, None | Some(Serve(_)));
+    let only_prints = matches!(cli.command, Some(Manual(_) | Completions(_) | Settings(_)));
     // The server logs them.
     if !is_server {
         for warning in arguments::unknown_variable_warnings() {
@@ -185,7 +187,8 @@ fn run_command(cli: Cli) -> anyhow::Result<()> {
         }
     }
     // The server starts its own, which it shuts down.
-    let _entered = (!is_server).then(enter_runtime).transpose()?;
+    let has_runtime = !is_server && !only_prints;
+    let _entered = has_runtime.then(enter_runtime).transpose()?;
     match cli.command {
         Some(Commands::Serve(serve)) => serve::run(*serve),
         Some(Commands::Count(count)) => count::run(&count),

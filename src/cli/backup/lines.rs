@@ -28,9 +28,16 @@ pub(super) const FORMAT_VERSION: u64 = 1;
 /// The first line and the last one.
 #[derive(Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Frame {
-    Backup(Header),
+pub(super) enum Frame<H = Header> {
+    Backup(H),
     End(Trailer),
+}
+
+/// What the first line of every format says.
+#[derive(Deserialize)]
+pub(super) struct Format {
+    pub(super) format: u64,
+    pub(super) program: String,
 }
 
 /// What the first line says.

@@ -104,6 +104,6 @@ pub(super) fn write_backup(
     }
     bar.finish_and_clear();
     let trailer = summary.trailer();
-    out.write_all(&to_line(&Frame::End(trailer.clone()))?)?;
+    out.write_all(&to_line(&<Frame>::End(trailer.clone()))?)?;
     Ok(trailer)
 }

@@ -10,7 +10,7 @@ use std::{
 
 use thiserror::Error;
 
-use super::lines::{BackupCounts, FORMAT_VERSION, Frame, Header, Summary, to_line};
+use super::lines::{BackupCounts, FORMAT_VERSION, Format, Frame, Header, Summary, to_line};
 use crate::waitlist::{BackupItem, ListKey, MessageId};
 
 /// The beginning of the last line.
@@ -56,19 +56,19 @@ impl<R: Read> BackupReader<R> {
     pub(crate) fn open(file: R) -> Result<Self, BackupError> {
         let mut file = BufReader::with_capacity(1 << 16, file);
         let first = read_line(&mut file).map_err(|_| BackupError::NotABackup)?;
-        let header = match serde_json::from_slice(&first) {
-            Ok(Frame::Backup(header)) => header,
-            _ => return Err(BackupError::NotABackup),
+        // Another format may have other fields.
+        let Ok(Frame::Backup(Format { format, program })) = serde_json::from_slice(&first) else {
+            return Err(BackupError::NotABackup);
         };
-        let Header {
-            format,
-            program,
-            key,
-            created_at,
-        } = header;
         if format != FORMAT_VERSION {
             return Err(BackupError::OtherFormat { format, program });
         }
+        let Ok(Frame::Backup(header)) = serde_json::from_slice(&first) else {
+            return Err(BackupError::NotABackup);
+        };
+        let Header {
+            key, created_at, ..
+        } = header;
         Ok(Self {
             file,
             line_number: 1,
@@ -116,7 +116,7 @@ impl<R: Read> BackupReader<R> {
 
     /// Compares the last line with the counts and the checksum of the lines before it.
     fn check_trailer(&mut self, found: &[u8]) -> Result<(), BackupError> {
-        let expected = to_line(&Frame::End(self.summary.trailer()))?;
+        let expected = to_line(&<Frame>::End(self.summary.trailer()))?;
         if found != expected || !self.file.fill_buf()?.is_empty() {
             return Err(BackupError::Changed);
         }

@@ -1,6 +1,6 @@
 //! Runs `landing import`.
 
-use std::{env, io};
+use std::{env, io, mem};
 
 use anyhow::{Context, anyhow};
 
@@ -8,15 +8,12 @@ use super::{
     adding, ask::check_asking, check::Checked, input_file, options::ImportArgs, presets, preview,
     report::ImportReport, table::Table,
 };
-use crate::{
-    cli::{
-        store_location::StoreLocation,
-        terminal::{
-            output::OutputArgs,
-            question::{Terminal, can_ask},
-        },
+use crate::cli::{
+    store_location::StoreLocation,
+    terminal::{
+        output::OutputArgs,
+        question::{Terminal, can_ask},
     },
-    waitlist::DatabaseUrl,
 };
 
 pub(in crate::cli) fn run(args: &ImportArgs) -> anyhow::Result<()> {
@@ -49,13 +46,15 @@ pub(in crate::cli) fn run(args: &ImportArgs) -> anyhow::Result<()> {
     added.with_context(|| format!("{name}: perhaps not everybody was added; import the file again"))
 }
 
-/// Returns the arguments that the owner has typed, without the password of a database.
+/// Returns the arguments that the owner has typed, with the location of the list as it is printed, without a password.
 fn typed_args(location: &StoreLocation) -> Vec<String> {
     let args = env::args_os().skip(2);
     let args = args.map(|it| it.to_string_lossy().into_owned());
+    let is_option = |arg: &str| ["--store", "--data"].contains(&arg);
+    let mut is_location = false;
     args.map(|arg| match arg.split_once('=') {
-        _ if DatabaseUrl::has_scheme(&arg) => location.to_string(),
-        Some((option, url)) if DatabaseUrl::has_scheme(url) => format!("{option}={location}"),
+        _ if mem::replace(&mut is_location, is_option(&arg)) => location.to_string(),
+        Some((option, _)) if is_option(option) => format!("{option}={location}"),
         _ => arg,
     })
     .collect()

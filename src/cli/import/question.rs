@@ -97,6 +97,7 @@ pub(super) fn open_questions(table: &Table, plan: &Plan) -> Vec<Question> {
         let is_guess = |it: &&Column| is_repeated(it) && has_few_values(it);
         let guesses: Vec<_> = rest.iter().copied().filter(is_guess).collect();
         for column in guesses.into_iter().take(STATUS_COLUMNS_MAX) {
+            rest.retain(|it| it.name != column.name);
             questions.push(guess_status(column, StatusReason::Guess));
         }
         questions.push(ask_who_has_left(questions.iter().any(|it| it.is_status)));
@@ -107,7 +108,8 @@ pub(super) fn open_questions(table: &Table, plan: &Plan) -> Vec<Question> {
         );
         questions.push(Question {
             text: Some(text),
-            proposal: vec!["--ignore-rest".to_owned()],
+            // The other proposals may name all of them.
+            proposal: Vec::from_iter((!rest.is_empty()).then(|| "--ignore-rest".to_owned())),
             ..Question::default()
         });
     }
@@ -318,7 +320,10 @@ pub(super) fn add_answer(args: &mut Vec<String>, answer: &[String]) {
     if answer.iter().any(says_who_left) {
         args.retain(|it| it != "--nobody-left");
     }
-    args.extend_from_slice(answer);
+    // After `--`, nothing is an option.
+    let end = args.iter().position(|it| it == "--");
+    let end = end.unwrap_or(args.len());
+    args.splice(end..end, answer.iter().cloned());
 }
 
 /// Returns the whole command, with the arguments that the owner has given, and the best answers.
@@ -327,6 +332,8 @@ pub(super) fn command(args: &[String], questions: &[Question]) -> String {
     for question in questions {
         add_answer(&mut args, &question.proposal);
     }
-    let args = args.iter().map(|it| format!(" {}", shell_quoted(it)));
+    // The command is the next one, which imports the file.
+    let args = args.iter().filter(|it| *it != "--dry-run");
+    let args = args.map(|it| format!(" {}", shell_quoted(it)));
     format!("landing import{}", args.collect::<String>())
 }
