@@ -7,7 +7,7 @@ import { COUNT } from "./copy.json";
 import { useSectionInView } from "../use-section-in-view";
 
 const QUERY_KEY = ["/api/waitlist", "count"];
-/** The share of the section that must be in view: any. */
+/** The share of the section that must be in view. With 0, a section at the edge of the window would count. */
 const VISIBLE_THRESHOLD = 0.01;
 
 /** `initial` is what the server's page shows. The line stays empty below `from`. `ref` is for an element of the section. */

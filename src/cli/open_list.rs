@@ -247,7 +247,7 @@ fn check_owner(location: &StoreLocation, data: &Path) -> Result<(), OpenListErro
     }
 }
 
-/// Returns the user to whom a data directory belongs, unless that is the user of this process.
+/// Returns the owner of a data directory, unless this process runs as the owner.
 fn other_owner(data: &Path) -> io::Result<Option<u32>> {
     match fs::metadata(data) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
