@@ -144,16 +144,15 @@ impl State {
     }
 
     pub(super) fn phase(&self) -> Phase {
+        let is_body_arriving = self.has_request && self.has_body && self.is_read_blocked;
         if self.waiting_since.elapsed() < EVICTION_AGE_MIN {
             Phase::Busy
-        } else if self.is_write_blocked || self.is_request_arriving() {
+        } else if self.is_write_blocked || self.is_request_arriving() || is_body_arriving {
             Phase::Slow
-        } else if !self.has_request {
-            Phase::Idle
-        } else if self.has_body && self.is_read_blocked {
-            Phase::Slow
-        } else {
+        } else if self.has_request {
             Phase::Busy
+        } else {
+            Phase::Idle
         }
     }
 

@@ -8,8 +8,8 @@ mod socket;
 mod stream;
 
 use std::{
-    convert::Infallible, error::Error, future::ready, io::ErrorKind, net::SocketAddr, pin::pin,
-    sync::Arc, time::Duration,
+    convert::Infallible, error::Error, future::ready, io::ErrorKind, iter, net::SocketAddr,
+    pin::pin, sync::Arc, time::Duration,
 };
 
 use axum::{
@@ -68,51 +68,54 @@ async fn accept_and_finish(listener: TcpListener, state: &AppState) {
     let (router, limit) = (router(state.clone()), &state.connection_limit);
     let connections = TaskTracker::new();
     let accept_error_warning = WarningThrottle::default();
-    // Accepts a connection even if no place is free. In the kernel's queue, it would delay other clients.
-    let accept_one = async || match listener.accept().await {
-        Ok((stream, peer)) => {
-            // Responses are written in one piece, so Nagle's algorithm would only delay them.
-            let _ = stream.set_nodelay(true);
-            let is_proxy = state.admission.is_trusted_proxy(peer.ip());
-            if let Some(place) = limit.request((!is_proxy).then(|| peer.ip().into())) {
-                let (router, state) = (router.clone(), state.clone());
-                connections.spawn(serve_one(stream, peer, place, router, state));
-            } else {
-                // Nothing was written before, so this waits for nothing. A task for each could take all files.
-                let _ = unconstrained(reject(state, stream)).now_or_never();
-            }
-        }
-        // The client disconnected while it waited in the queue (accept(2)).
-        Err(error) if error.kind() == ErrorKind::ConnectionAborted => {}
-        Err(error) => {
-            // Out of file descriptors or memory. New connections wait in the kernel's queue.
-            if accept_error_warning.try_acquire() {
-                tracing::error!(
-                    "cannot accept connections: {error}; retrying every second; raise the limit on open files \
-                     (ulimit -n, or LimitNOFILE=)"
-                );
-            }
-            sleep(Duration::from_secs(1)).await;
+    // A connection is accepted even if no place is free. In the kernel's queue, it would delay other clients.
+    let admit = |stream: TcpStream, peer: SocketAddr| {
+        // Responses are written in one piece, so Nagle's algorithm would only delay them.
+        let _ = stream.set_nodelay(true);
+        let is_proxy = state.admission.is_trusted_proxy(peer.ip());
+        if let Some(place) = limit.request((!is_proxy).then(|| peer.ip().into())) {
+            let (router, state) = (router.clone(), state.clone());
+            connections.spawn(serve_one(stream, peer, place, router, state));
+        } else {
+            // Nothing was written before, so this waits for nothing. A task for each could take all files.
+            let _ = unconstrained(reject(state, stream)).now_or_never();
         }
     };
     let accept_loop = async {
         loop {
             limit.wait_for_room().await;
-            accept_one().await;
+            match listener.accept().await {
+                Ok((stream, peer)) => admit(stream, peer),
+                // The client disconnected while it waited in the queue (accept(2)).
+                Err(error) if error.kind() == ErrorKind::ConnectionAborted => {}
+                Err(error) => {
+                    // Out of file descriptors or memory. New connections wait in the kernel's queue.
+                    if accept_error_warning.try_acquire() {
+                        tracing::error!(
+                            "cannot accept connections: {error}; retrying every second; raise the limit on open \
+                             files (ulimit -n, or LimitNOFILE=)"
+                        );
+                    }
+                    sleep(Duration::from_secs(1)).await;
+                }
+            }
         }
     };
     tokio::select! {
         () = accept_loop => {}
         () = state.shutdown.cancelled() => {}
     }
-    // Unless the service manager keeps the socket, closing it resets the connections that wait in its queue.
-    for _ in 0..LISTEN_BACKLOG {
-        // Without tokio's budget for each task, after which `accept` would wait although the queue is not empty.
-        if unconstrained(accept_one()).now_or_never().is_none() {
-            break;
+    // Unless the service manager keeps the socket, closing it resets the connections that wait in its queue. Only the kernel
+    // knows of them all: tokio may not have seen their event yet.
+    if let Ok(listener) = listener.into_std() {
+        let queue = iter::from_fn(|| listener.accept().ok());
+        for (stream, peer) in queue.take(LISTEN_BACKLOG as usize) {
+            let stream = stream
+                .set_nonblocking(true)
+                .and_then(|()| TcpStream::from_std(stream));
+            stream.into_iter().for_each(|stream| admit(stream, peer));
         }
     }
-    drop(listener);
     connections.close();
     if !connections.is_empty() {
         tracing::info!("shutting down: waiting for the open requests");
@@ -175,8 +178,7 @@ impl Connection {
         };
         let Ok(mut tcp) = returned.await else { return };
         let linger_time = *activity.lock().closing.get_or_insert(LINGER_TIMEOUT);
-        let has_unanswered_bytes = activity.lock().has_unanswered_bytes();
-        if has_unanswered_bytes && let Some(error) = error {
+        if let Some(error) = error.filter(|_| activity.lock().has_unanswered_bytes()) {
             let is_form = activity.lock().is_form;
             send_error(&self.state, error, is_form, &mut tcp).await;
         }

@@ -204,7 +204,7 @@ fn request_on_a_new_connection_is_served_during_the_shutdown() {
     }
 }
 
-/// While the process is stopped, connections wait in the kernel's queue.
+/// While the process is stopped, connections wait in the kernel's queue. When it continues, it may learn of the signal first.
 #[test]
 fn connection_in_the_queue_of_the_socket_is_served() {
     let sandbox = Sandbox::new();
