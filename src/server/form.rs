@@ -8,7 +8,7 @@ use std::sync::Arc;
 use axum::{
     Form,
     extract::{RawQuery, State},
-    http::{HeaderMap, StatusCode},
+    http::{HeaderMap, StatusCode, header},
     response::{IntoResponse, Redirect, Response},
 };
 use serde::Deserialize;
@@ -135,9 +135,18 @@ fn listed_code_form(email: &str) -> FormState {
     }
 }
 
-/// Responds to a form of which only the path has arrived. The form on the page asks for the address.
-pub(super) fn respond_to_lost_form(pages: &Pages, error: &RequestError) -> Response {
-    let form = form_after(error, empty_form(), islands::FAILED);
+/// Returns whether a request is a form that a browser has sent without JavaScript.
+pub(super) fn is_form(request: &HeaderMap) -> bool {
+    let content_type = request.get(header::CONTENT_TYPE);
+    content_type.is_some_and(|it| it == "application/x-www-form-urlencoded")
+}
+
+/// Responds to a request whose body is lost: to a form with the page, whose form asks for the address, and otherwise with JSON.
+pub(super) fn respond_to_lost_body(pages: &Pages, is_form: bool, error: RequestError) -> Response {
+    if !is_form {
+        return error.into_response();
+    }
+    let form = form_after(&error, empty_form(), islands::FAILED);
     error.respond_with_page(&pages.with_form(form, SIGN_UP_URL), &HeaderMap::new())
 }
 

@@ -6,38 +6,35 @@ use axum::{
     extract::{Request, State},
     http::Method,
     middleware::Next,
-    response::{IntoResponse, Response},
+    response::Response,
 };
 use futures_util::FutureExt;
 
 use super::{
-    RequestError, access_log::AccessLogEntry, preconditions::Preconditions, request_checks,
-    response_headers::ResponseHeaders,
+    RequestError, access_log::AccessLogEntry, form, pages::Pages, preconditions::Preconditions,
+    request_checks, response_headers::ResponseHeaders,
 };
 
 /// Handles a request. If the handler panics, responds with 500.
 pub(super) async fn handle(
-    State(response_headers): State<Arc<ResponseHeaders>>,
+    State((response_headers, pages)): State<(Arc<ResponseHeaders>, Arc<Pages>)>,
     request: Request,
     next: Next,
 ) -> Response {
     let entry = AccessLogEntry::new(Some(&request));
     let is_safe = matches!(*request.method(), Method::GET | Method::HEAD);
     let preconditions = is_safe.then(|| Preconditions::of(request.headers()));
-    let response = match request_checks::check(&request) {
-        Err(error) => error.into_response(),
-        Ok(()) => {
-            let response = AssertUnwindSafe(next.run(request)).catch_unwind();
-            response
-                .await
-                .unwrap_or_else(|_| RequestError::Panicked.into_response())
-        }
+    let preconditions = preconditions.unwrap_or_default();
+    let is_form = form::is_form(request.headers());
+    let run = async {
+        request_checks::check(&request)?;
+        let response = AssertUnwindSafe(next.run(request)).catch_unwind();
+        response.await.map_err(|_| RequestError::Panicked)
     };
-    let response = match preconditions {
-        Some(preconditions) => preconditions.apply(response),
-        None => response,
-    };
-    finalize(&response_headers, entry, response)
+    let response = run
+        .await
+        .unwrap_or_else(|error| form::respond_to_lost_body(&pages, is_form, error));
+    finalize(&response_headers, entry, preconditions.apply(response))
 }
 
 /// Completes the error response to a connection that never sent a complete request.

@@ -11,6 +11,7 @@ use futures_util::stream;
 use super::{RequestError, resource::list_items};
 
 /// The preconditions of a request. They matter only if the response is a success without them (RFC 9110, 13.2.1).
+#[derive(Default)]
 pub(super) struct Preconditions {
     if_match: Vec<HeaderValue>,
     if_none_match: Vec<HeaderValue>,

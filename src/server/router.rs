@@ -50,7 +50,10 @@ pub fn router(state: AppState) -> Router {
         .fallback(pages::file_or_not_found)
         .layer(DefaultBodyLimit::max(BODY_MAX_BYTES))
         .layer(from_fn_with_state(
-            Arc::clone(&state.response_headers),
+            (
+                Arc::clone(&state.response_headers),
+                Arc::clone(&state.pages),
+            ),
             middleware::handle,
         ))
         .with_state(state)

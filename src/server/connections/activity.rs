@@ -10,12 +10,15 @@ use std::{
 
 use axum::{
     body::Bytes,
-    http::{Request, Version, header},
+    http::{Request, Version},
 };
 use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
 use tokio::time::sleep_until;
 
-use super::super::limits::{EVICTED_LINGER_TIMEOUT, EVICTION_AGE_MIN};
+use super::super::{
+    form::is_form,
+    limits::{EVICTED_LINGER_TIMEOUT, EVICTION_AGE_MIN},
+};
 
 /// The activity of a connection. Every read and write changes it, so each connection has a separate lock.
 pub(super) struct Activity(Mutex<State>);
@@ -108,8 +111,7 @@ impl State {
         self.has_request = true;
         self.has_body = !request.body().is_end_stream();
         self.is_http2 = request.version() == Version::HTTP_2;
-        let content_type = request.headers().get(header::CONTENT_TYPE);
-        self.is_form = content_type.is_some_and(|it| it == "application/x-www-form-urlencoded");
+        self.is_form = is_form(request.headers());
     }
 
     pub(super) fn finish_read(&mut self, is_blocked: bool, has_bytes: bool) {

@@ -17,7 +17,7 @@ use axum::{
     body::Body,
     extract::ConnectInfo,
     http::{HeaderValue, Version, header},
-    response::{IntoResponse, Response},
+    response::Response,
 };
 use futures_util::FutureExt;
 use hyper::{Request, body::Incoming, server::conn::http1, service::service_fn};
@@ -38,7 +38,7 @@ use tower::Service;
 use super::{
     AppState, RequestError,
     body::read_deadline,
-    form::respond_to_lost_form,
+    form::respond_to_lost_body,
     limits::{
         BODY_MAX_BYTES, CLIENT_TIMEOUTS, HEAD_MAX_BYTES, HTTP2_CONNECTION_WINDOW_BYTES,
         HTTP2_MAX_STREAMS, LINGER_MAX_BYTES, LINGER_TIMEOUT, LISTEN_BACKLOG, PLACE_TIMEOUT,
@@ -275,10 +275,7 @@ impl Connection {
 async fn send_error(state: &AppState, error: RequestError, is_form: bool, stream: &mut TcpStream) {
     let request = &b"GET / HTTP/1.1\r\nConnection: close\r\n\r\n"[..];
     let service = service_fn(|_| {
-        let response = match is_form {
-            true => respond_to_lost_form(&state.pages, &error),
-            false => error.clone().into_response(),
-        };
+        let response = respond_to_lost_body(&state.pages, is_form, error.clone());
         let response = middleware::finalize_error(&state.response_headers, response);
         ready(Ok::<_, Infallible>(response))
     });

@@ -44,7 +44,7 @@ impl CapturedLog {
         LazyLock::force(&SECOND_SUBSCRIBER);
         let captured = Self::default();
         let writer = captured.clone();
-        let log = tracing_subscriber::fmt().with_ansi(false);
+        let log = tracing_subscriber::fmt();
         let log = log.with_writer(move || writer.clone()).finish();
         (captured, tracing::subscriber::set_default(log))
     }
@@ -100,7 +100,13 @@ async fn panic_is_one_500_logged_once_without_the_address() {
         .post("/")
         .header("content-type", "application/x-www-form-urlencoded");
     let response = form.body("email=ann%40example.com").send().await;
-    assert_eq!(response.expect("a response").status(), 500);
+    let response = response.expect("a response");
+    assert_eq!(response.status(), 500);
+    let page = response.text().await.expect("text");
+    assert!(
+        page.contains("Failed to add to waitlist. Please try again."),
+        "{page}"
+    );
 
     let log = captured.text();
     let errors: Vec<_> = log.lines().filter(|line| line.contains("ERROR")).collect();

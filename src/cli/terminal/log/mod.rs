@@ -3,8 +3,7 @@
 mod writer;
 
 use std::{
-    io::{self, IsTerminal},
-    panic,
+    io, panic,
     sync::{
         Arc,
         mpsc::{Receiver, sync_channel},
@@ -62,7 +61,6 @@ pub(crate) fn start(format: LogFormat, level: LogLevel) -> io::Result<LogGuard> 
     let own_targets = Targets::new().with_target(env!("CARGO_CRATE_NAME"), level);
     let lines = tracing_subscriber::fmt::layer()
         .with_writer(Arc::clone(&queue))
-        .with_ansi(io::stderr().is_terminal())
         .with_target(false);
     let log = tracing_subscriber::registry().with(own_targets);
     match format {
