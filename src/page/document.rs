@@ -122,13 +122,7 @@ fn toaster() -> impl IntoView {
 
 /// The script that reloads the page after a rebuild. It is inline, and never part of a production page.
 fn reload_script() -> impl IntoView {
-    let port = std::env::var("LEPTOS_RELOAD_PORT")
-        .ok()
-        .and_then(|port| port.parse().ok());
-    let options = LeptosOptions::builder().output_name("landing");
-    let options = match port {
-        Some(port) => options.reload_port(port).build(),
-        None => options.build(),
-    };
-    view! { <AutoReload options/> }
+    // cargo-leptos has set the environment that this reads.
+    let config = get_configuration(None).expect("cargo-leptos watches");
+    view! { <AutoReload options=config.leptos_options/> }
 }

@@ -44,9 +44,7 @@ where
         let (parts, body) = request.into_parts();
         let visitor = state.admission.admit(T::ACTION, &parts)?;
         let preconditions = Preconditions::of(&parts.headers);
-        // No other resource with a POST has one.
-        let has_etag = parts.uri.path() == "/";
-        let etag = has_etag.then(|| state.pages.landing_etag(&parts.headers));
+        let etag = T::IS_SENT_TO_PAGE.then(|| state.pages.landing_etag(&parts.headers));
         let sent = body::read(&state.shutdown, Request::from_parts(parts, body)).await?;
         preconditions.check(etag.flatten().as_ref())?;
         Ok(Self { visitor, sent })

@@ -44,7 +44,7 @@ pub enum RequestError {
     #[error("The code is wrong or not valid any more. Open the link in the message instead.")]
     WrongCode,
     /// 403: a page of another site sent the request.
-    #[error("Sign up on this site's own page, or send no Origin header.")]
+    #[error("Sign up on this site's own page, or send neither Origin nor Sec-Fetch-Site.")]
     CrossSite,
     /// 404: unknown path.
     #[error("Nothing was found at this path.")]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use axum::{
     Form,
     extract::{RawQuery, State},
-    http::{HeaderMap, StatusCode, header},
+    http::{HeaderMap, Method, Request, StatusCode, header},
     response::{IntoResponse, Redirect, Response},
 };
 use serde::Deserialize;
@@ -42,6 +42,7 @@ pub(super) struct SignUpForm {
 
 impl Limited for Form<SignUpForm> {
     const ACTION: LimitedAction = LimitedAction::SignUp;
+    const IS_SENT_TO_PAGE: bool = true;
 }
 
 impl Limited for Form<ConfirmBody> {
@@ -86,7 +87,7 @@ pub(super) async fn sign_up(
 
 /// `GET /confirm`, which a browser sends when somebody opens the URL of the page after a wrong code: leads to the form
 /// for the address, because the URL has none.
-pub(super) async fn to_form() -> Redirect {
+pub(super) async fn redirect_to_form() -> Redirect {
     Redirect::to("/#contact")
 }
 
@@ -135,14 +136,15 @@ fn listed_code_form(email: &str) -> FormState {
     }
 }
 
-/// Returns whether a request is a form that a browser has sent without JavaScript.
-pub(super) fn is_form(request: &HeaderMap) -> bool {
-    let content_type = request.get(header::CONTENT_TYPE);
-    content_type.is_some_and(|it| it == "application/x-www-form-urlencoded")
+/// Returns whether a request is a form that a browser has sent without JavaScript: its client reads HTML.
+pub(super) fn is_form<B>(request: &Request<B>) -> bool {
+    let accept = request.headers().get(header::ACCEPT);
+    let accept = accept.and_then(|it| it.to_str().ok());
+    request.method() == Method::POST && accept.is_some_and(|it| it.contains("text/html"))
 }
 
-/// Responds to a request whose body is lost: to a form with the page, whose form asks for the address, and otherwise with JSON.
-pub(super) fn respond_to_lost_body(pages: &Pages, is_form: bool, error: RequestError) -> Response {
+/// Responds to an error outside of the handlers. The body of the request is lost, so the form on the page asks for the address.
+pub(super) fn respond_unhandled(pages: &Pages, is_form: bool, error: RequestError) -> Response {
     if !is_form {
         return error.into_response();
     }

@@ -85,7 +85,6 @@ use connections::ConnectionLimit;
 use health::ReadinessCheck;
 use pages::Pages;
 use people::People;
-use response_headers::ResponseHeaders;
 use warning_throttle::WarningThrottle;
 
 use crate::{config::Config, waitlist::Waitlist};
@@ -97,7 +96,6 @@ pub struct AppState {
     pages: Arc<Pages>,
     admission: Arc<Admission>,
     readiness: Arc<ReadinessCheck>,
-    response_headers: Arc<ResponseHeaders>,
     connection_limit: Arc<ConnectionLimit>,
     http2_warning: Arc<WarningThrottle>,
     /// Cancelled when the shutdown starts.
@@ -114,7 +112,6 @@ impl AppState {
         let pages = Pages::new(config, Arc::clone(&list), sender.is_some());
         Self {
             admission: Arc::new(Admission::new(config, &pages.files.site.origin)),
-            response_headers: Arc::new(ResponseHeaders::new(&pages.files, config.hsts)),
             pages: Arc::new(pages),
             readiness: Arc::new(ReadinessCheck::new(Arc::clone(&list))),
             people: Arc::new(People::new(list, sender)),

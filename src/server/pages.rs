@@ -17,6 +17,7 @@ use super::{
     RequestError,
     limits::{PAGE_MIN_INTERVAL, PAGE_QUIET_PERIOD},
     resource::{Compression, NO_STORE, REVALIDATE, Resource},
+    response_headers::ResponseHeaders,
     site_files::{SiteFiles, WATCHED_BUILD},
 };
 use crate::{
@@ -39,8 +40,9 @@ pub(super) const SIGN_UP_URL: &str = "/#waitlist";
 /// Maximum number of pages that are kept besides the landing page, about 75 KB each.
 const KEPT_PAGES_MAX: NonZeroUsize = NonZeroUsize::new(32).unwrap();
 
-/// The pages and the files of the site, rendered or ready to be.
+/// The pages and the files of the site, rendered or ready to be, and the headers that they need.
 pub(super) struct Pages {
+    pub(super) response_headers: ResponseHeaders,
     pub(super) files: SiteFiles,
     landing: RwLock<Arc<Landing>>,
     not_found: Resource,
@@ -76,6 +78,7 @@ impl Pages {
         let compression = Compression::Balanced;
         let not_found = document::not_found_page(page.clone());
         Self {
+            response_headers: ResponseHeaders::new(&files, config.hsts),
             landing: RwLock::new(Arc::new(Landing::new(page, compression))),
             not_found: Resource::page(not_found, NO_STORE, compression),
             kept: Mutex::new(LruCache::new(KEPT_PAGES_MAX)),
@@ -191,7 +194,8 @@ pub(super) async fn keep_fresh(pages: Arc<Pages>) {
 /// `GET /`.
 pub(super) async fn landing(State(pages): State<Arc<Pages>>, request: Request) -> Response {
     if let Some(directory) = WATCHED_BUILD {
-        pages.rebuild(directory);
+        // It takes a second, and other requests go on.
+        tokio::task::block_in_place(|| pages.rebuild(directory));
     }
     let mut parameters = request.uri().query().unwrap_or_default().split('&');
     let page = match parameters.any(|it| it == JOINED_PARAMETER) {

@@ -31,7 +31,7 @@ impl Preconditions {
     /// # Errors
     /// [`RequestError::PreconditionFailed`].
     pub(super) fn check(&self, etag: Option<&HeaderValue>) -> Result<(), RequestError> {
-        match self.is_changed(etag) || self.is_known(etag) {
+        match self.fails_if_match(etag) || self.fails_if_none_match(etag) {
             true => Err(RequestError::PreconditionFailed),
             false => Ok(()),
         }
@@ -42,9 +42,9 @@ impl Preconditions {
         let etag = response.headers().get(header::ETAG);
         if response.status() != StatusCode::OK {
             response
-        } else if self.is_changed(etag) {
+        } else if self.fails_if_match(etag) {
             RequestError::PreconditionFailed.into_response()
-        } else if self.is_known(etag) {
+        } else if self.fails_if_none_match(etag) {
             not_modified(response)
         } else {
             response
@@ -52,14 +52,14 @@ impl Preconditions {
     }
 
     /// Returns whether `If-Match` does not name the current representation.
-    fn is_changed(&self, etag: Option<&HeaderValue>) -> bool {
+    fn fails_if_match(&self, etag: Option<&HeaderValue>) -> bool {
         let mut tags = list_items(&self.if_match);
         let is_named = is_any(&self.if_match) || tags.any(|tag| is_tag(tag, etag));
         !self.if_match.is_empty() && !is_named
     }
 
     /// Returns whether `If-None-Match` names the current representation: the client has it.
-    fn is_known(&self, etag: Option<&HeaderValue>) -> bool {
+    fn fails_if_none_match(&self, etag: Option<&HeaderValue>) -> bool {
         // A weak comparison, because a cache may have changed the encoding.
         let mut tags = list_items(&self.if_none_match);
         is_any(&self.if_none_match)

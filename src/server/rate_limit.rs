@@ -33,6 +33,8 @@ pub(super) enum LimitedAction {
 pub(super) trait Limited {
     /// What it counts as.
     const ACTION: LimitedAction;
+    /// Whether the landing page has the URL that it is sent to, so that a precondition may name its `ETag`.
+    const IS_SENT_TO_PAGE: bool = false;
 }
 
 /// The limits of attempts for each client: a number per minute, and as many in one burst. An IPv6 network may make a twelfth of
@@ -40,8 +42,8 @@ pub(super) trait Limited {
 pub(super) struct RateLimits {
     /// 0 means no limit.
     per_minute: u32,
-    /// When the attempts of a client will all be forgotten, if each takes its part of a minute, one after the other. A time for
-    /// each action.
+    /// The theoretical arrival time of each action of a client (the generic cell rate algorithm): when all its attempts will be
+    /// forgotten. Each takes its part of a minute, one after the other.
     free_at: Mutex<LruCache<ClientKey, [Instant; 2], RandomState>>,
 }
 

@@ -1,6 +1,6 @@
 //! The headers of every response: the date, the security headers, and whether a cache may keep it.
 
-use std::{mem, time::SystemTime};
+use std::time::SystemTime;
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -9,16 +9,13 @@ use ring::digest::{SHA256, digest};
 use super::site_files::{SiteFiles, WATCHED_BUILD};
 use crate::config::Hsts;
 
-/// Number of headers for which a response has room from the beginning, so that its map need not grow.
-const HEADERS_MAX: usize = 24;
-
 /// The headers that every response gets, except the date.
 pub(super) struct ResponseHeaders(HeaderMap);
 
 impl ResponseHeaders {
     /// Builds the headers for the pages of a site.
     pub(super) fn new(files: &SiteFiles, hsts: Hsts) -> Self {
-        let mut headers = HeaderMap::with_capacity(HEADERS_MAX);
+        let mut headers = HeaderMap::new();
         headers.extend(STATIC_HEADERS.map(|(name, value)| {
             (
                 HeaderName::from_static(name),
@@ -39,8 +36,10 @@ impl ResponseHeaders {
         // hyper keeps the date until the second is over by the clock, so for an hour if the clock was set back by an hour.
         let date = httpdate::fmt_http_date(SystemTime::now());
         headers.extend(HeaderValue::try_from(date).map(|date| (header::DATE, date)));
-        let own = mem::replace(headers, self.0.clone());
-        headers.extend(own);
+        headers.reserve(self.0.len());
+        for (name, value) in &self.0 {
+            headers.entry(name).or_insert_with(|| value.clone());
+        }
     }
 }
 

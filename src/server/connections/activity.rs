@@ -38,7 +38,8 @@ pub(super) struct State {
     pub(super) has_body: bool,
     /// The request is a form, so its client reads HTML.
     pub(super) is_form: bool,
-    /// When the connection got its place, a head began to arrive or had arrived, or something was written, for the last time.
+    /// The last time that one of these happened: the connection got its place, a head began to arrive or had arrived, something
+    /// was written.
     pub(super) waiting_since: Instant,
     pub(super) closes_after_response: bool,
     /// If it closes as soon as no request is lost: how long the server then still reads from it.
@@ -111,7 +112,7 @@ impl State {
         self.has_request = true;
         self.has_body = !request.body().is_end_stream();
         self.is_http2 = request.version() == Version::HTTP_2;
-        self.is_form = is_form(request.headers());
+        self.is_form = is_form(request);
     }
 
     pub(super) fn finish_read(&mut self, is_blocked: bool, has_bytes: bool) {

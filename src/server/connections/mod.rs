@@ -38,7 +38,7 @@ use tower::Service;
 use super::{
     AppState, RequestError,
     body::read_deadline,
-    form::respond_to_lost_body,
+    form::respond_unhandled,
     limits::{
         BODY_MAX_BYTES, CLIENT_TIMEOUTS, HEAD_MAX_BYTES, HTTP2_CONNECTION_WINDOW_BYTES,
         HTTP2_MAX_STREAMS, LINGER_MAX_BYTES, LINGER_TIMEOUT, LISTEN_BACKLOG, PLACE_TIMEOUT,
@@ -165,6 +165,7 @@ impl Connection {
             true => PROXY_TIMEOUTS,
             false => CLIENT_TIMEOUTS,
         };
+        // hyper-util's connection borrows nothing, so it hands the stream back.
         let (sender, returned) = oneshot::channel();
         let stream = WatchedStream {
             stream: Some((stream, sender)),
@@ -271,12 +272,12 @@ impl Connection {
 
 /// Sends an error response on a connection that hyper has given up: a page, or JSON.
 ///
-/// Lets hyper respond to an artificial request, so that `Date` and the framing are correct.
+/// Lets hyper respond to an artificial request, so that the framing is correct.
 async fn send_error(state: &AppState, error: RequestError, is_form: bool, stream: &mut TcpStream) {
     let request = &b"GET / HTTP/1.1\r\nConnection: close\r\n\r\n"[..];
     let service = service_fn(|_| {
-        let response = respond_to_lost_body(&state.pages, is_form, error.clone());
-        let response = middleware::finalize_error(&state.response_headers, response);
+        let response = respond_unhandled(&state.pages, is_form, error.clone());
+        let response = middleware::finalize_error(&state.pages, response);
         ready(Ok::<_, Infallible>(response))
     });
     let connection = http1::Builder::new()

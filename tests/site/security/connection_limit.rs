@@ -93,7 +93,7 @@ async fn slow_connections_of_the_largest_client_make_room() {
     let body = "POST /api/waitlist HTTP/1.1\r\nHost: site\r\nContent-Type: application/json\r\n\
                 Content-Length: 100\r\n\r\n{"
         .to_owned();
-    let form = "POST / HTTP/1.1\r\nHost: site\r\n\
+    let form = "POST / HTTP/1.1\r\nHost: site\r\nAccept: text/html\r\n\
                 Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 100\r\n\r\ne"
         .to_owned();
     let parts = [

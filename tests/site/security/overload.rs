@@ -99,6 +99,7 @@ async fn panic_is_one_500_logged_once_without_the_address() {
     let form = site
         .post("/")
         .header("content-type", "application/x-www-form-urlencoded");
+    let form = form.header("accept", "text/html");
     let response = form.body("email=ann%40example.com").send().await;
     let response = response.expect("a response");
     assert_eq!(response.status(), 500);
