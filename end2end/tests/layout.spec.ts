@@ -305,8 +305,6 @@ test.describe("large text", { tag: "@once" }, () => {
         await landing.keepToastOpen();
         await landing.finishAnimations();
         await expect(landing.toasts).toBeInViewport({ ratio: 1 });
-        const hidden = await landing.toasts.evaluate((it) => it.scrollHeight - it.clientHeight);
-        if (height > 500) expect(hidden).toBe(0);
         // A finger can scroll the rest of a long text into view. The button stays.
         await expect(landing.toasts).toHaveCSS("touch-action", "pan-y");
         await landing.toasts.evaluate((toast) => toast.scrollTo(0, toast.scrollHeight));

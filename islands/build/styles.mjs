@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { bundleAsync } from "lightningcss";
+import { bundleAsync, Features } from "lightningcss";
 import { ISLAND_NAMES, ROOT_DIR } from "./options.mjs";
 
 /** Returns the version of a browser as Lightning CSS reads it. */
@@ -23,6 +23,7 @@ export async function bundleStyles({ dev }) {
   const sheets = ISLAND_NAMES.filter((name) => existsSync(join(folder, `${name}.css`)));
   const imports = sheets.map((name) => `@import "${name}.css" layer(islands);`).join("\n");
   const read = async (file) => (await readFile(file, "utf8")) + (file === filename ? imports : "");
-  const options = { filename, minify: !dev, targets, resolver: { read } };
+  const exclude = Features.VendorPrefixes;
+  const options = { filename, minify: !dev, targets, exclude, resolver: { read } };
   return (await bundleAsync(options)).code.toString();
 }

@@ -23,7 +23,6 @@ const STEPS = {
       type: "email",
       name: "email",
       autoComplete: "email",
-      inputMode: "email",
       placeholder: COPY.EMAIL_PLACEHOLDER,
     },
   },
