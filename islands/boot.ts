@@ -12,13 +12,12 @@ import type { IslandModule } from "./hydrate";
  */
 const IDLE_TIMEOUT_MS = 2000;
 
+type Mount = (element: HTMLElement, onSettled: (mounted: boolean) => void) => void;
+
 /** The JavaScript that wasm-bindgen generates for `islands/host`. */
 interface HostModule {
   default(options: { module_or_path: Response }): Promise<unknown>;
-  start(
-    islands: { mount(element: HTMLElement, onSettled: (mounted: boolean) => void): void },
-    page: Document,
-  ): void;
+  start(mount: Mount, page: Document): void;
 }
 
 async function boot() {
@@ -34,11 +33,7 @@ async function boot() {
   const loaded: Promise<[HostModule, Response]> = Promise.all([import(host), fetch(wasm)]);
   const [{ default: init, start: startHost }, response] = await loaded;
   await init({ module_or_path: response });
-  const mount = async (element: HTMLElement, onSettled: (mounted: boolean) => void) => {
-    const mounted = await loadAndHydrate(element);
-    whenIdle(() => onSettled(mounted));
-  };
-  startHost({ mount }, document);
+  startHost(mount, document);
   whenIdle(loadTypefaces);
 }
 
@@ -58,9 +53,10 @@ async function parsed() {
   await new Promise((resolve) => addEventListener("DOMContentLoaded", resolve));
 }
 
-/** Returns whether the island was mounted. After a failure the host may try again. */
-async function loadAndHydrate(element: HTMLElement): Promise<boolean> {
+/** Loads and hydrates an island. Says in an idle moment after that whether it is mounted: if not, the host may try again. */
+const mount: Mount = async (element, onSettled) => {
   preloadModules(element);
+  let isMounted = false;
   const { island = "", props = "", modules = "" } = element.dataset;
   const [url = ""] = modules.split(" ");
   try {
@@ -68,12 +64,12 @@ async function loadAndHydrate(element: HTMLElement): Promise<boolean> {
     // As a separate task: together with React's start, it would block taps on a slow phone for longer.
     await new Promise((resolve) => setTimeout(resolve));
     hydrate(element, island, component, JSON.parse(props));
-    return true;
+    isMounted = true;
   } catch (error) {
     reportOnce(error);
-    return false;
   }
-}
+  whenIdle(() => onSettled(isMounted));
+};
 
 function isInView(element: Element): boolean {
   const { top, bottom } = element.getBoundingClientRect();

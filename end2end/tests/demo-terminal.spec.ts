@@ -152,23 +152,6 @@ test(
 );
 
 test(
-  "the button cannot be reached while a press would be lost",
-  { tag: "@once" },
-  async ({ landing, page }) => {
-    const release = await landing.holdRequests("**/islands/demo-terminal-*.js");
-    await landing.open();
-    await page.getByRole("link", { name: "Watch Demo" }).focus();
-    await page.keyboard.press("Tab");
-    await expect(page.getByRole("link", { name: "Start Your Agent Now" })).toBeFocused();
-    release();
-    await expect(page.locator(".terminal button")).toBeVisible();
-    await page.keyboard.press("Shift+Tab");
-    await page.keyboard.press("Enter");
-    await expect(page.locator(".terminal button")).toHaveAccessibleName("Play the demo");
-  },
-);
-
-test(
   "§4 with reduced motion all lines are shown, even before scripts load, and no button",
   { tag: "@once" },
   async ({ landing, page }) => {

@@ -11,7 +11,7 @@
 
 use std::rc::Rc;
 
-use js_sys::Array;
+use js_sys::{Array, Function};
 use wasm_bindgen::{JsCast, prelude::*};
 use web_sys::{
     Document, Element, Event, IntersectionObserver, IntersectionObserverEntry,
@@ -26,6 +26,8 @@ const AFTER_FORM_SELECTOR: &str = "[data-start=after-form]";
 const VISIBLE_MARGIN: &str = "200px";
 /// The events that count as touching an island. `focusin` bubbles, `focus` does not.
 const TOUCH_EVENTS: [&str; 2] = ["pointerover", "focusin"];
+/// Selects the control that has the focus. A section has it if the page opens there, without a keyboard.
+const FOCUSED_SELECTOR: &str = ":is(a,button,input):focus";
 /// Marks an island as started.
 const STARTED_ATTRIBUTE: &str = "data-started";
 /// Selects the form, which other islands wait for.
@@ -33,30 +35,20 @@ const FORM_SELECTOR: &str = "[data-island=waitlist-form]";
 /// Selects the island that shows the result of a sign-up.
 const TOASTER_SELECTOR: &str = "[data-island=toaster]";
 
-#[wasm_bindgen]
-extern "C" {
-    /// The object that `islands/boot.ts` passes to [`start`].
-    pub type IslandMounter;
-
-    /// Loads an island and hydrates its element. In an idle moment after that, calls `settled` with whether that
-    /// succeeded.
-    #[wasm_bindgen(method)]
-    fn mount(this: &IslandMounter, element: &Element, settled: &JsValue);
-}
-
-/// Starts watching the islands of a page.
+/// Starts watching the islands of the page. `mount` loads an island and hydrates its element. In an idle moment after that,
+/// it calls its second argument with whether that succeeded.
 ///
 /// # Errors
 /// If the browser lacks a feature. The page then stays as the server sent it.
 #[wasm_bindgen]
-pub fn start(islands: IslandMounter, document: Document) -> Result<(), JsValue> {
-    let host = Rc::new(IslandHost { islands, document });
+pub fn start(mount: Function, document: Document) -> Result<(), JsValue> {
+    let host = Rc::new(IslandHost { mount, document });
     host.mount_when_touched()?;
     host.mount_when_visible()
 }
 
 struct IslandHost {
-    islands: IslandMounter,
+    mount: Function,
     document: Document,
 }
 
@@ -82,20 +74,27 @@ impl IslandHost {
         Ok(())
     }
 
-    /// Mounts any island when the visitor touches it, and the one that has the focus already.
+    /// Mounts any island when the visitor touches it. If the focus is on a control or moves, mounts those that wait to come
+    /// into view too: Tab must not pass a control that appears only then.
     fn mount_when_touched(self: &Rc<Self>) -> Result<(), JsValue> {
         let host = Rc::clone(self);
         let on_touch = Closure::<dyn Fn(Event)>::new(move |event: Event| {
             let target = event.target().and_then(|target| target.dyn_into().ok());
             host.mount_around(target);
         });
-        self.mount_around(self.document.active_element());
+        if let Some(control) = self.document.query_selector(FOCUSED_SELECTOR)? {
+            self.mount_around(Some(control));
+            self.mount_all(VISIBLE_SELECTOR);
+        }
         let on_touch = on_touch.into_js_value();
         for event in TOUCH_EVENTS {
             self.document
                 .add_event_listener_with_callback(event, on_touch.unchecked_ref())?;
         }
-        Ok(())
+        let host = Rc::clone(self);
+        let on_focus = Closure::<dyn Fn()>::new(move || host.mount_all(VISIBLE_SELECTOR));
+        self.document
+            .add_event_listener_with_callback("focusin", on_focus.into_js_value().unchecked_ref())
     }
 
     /// Mounts the island around an element that the visitor touches.
@@ -104,10 +103,14 @@ impl IslandHost {
         let Some(island) = island else { return };
         Rc::clone(self).mount(&island);
         // A visitor who touches the form is about to need the toaster.
-        if island.matches(FORM_SELECTOR) == Ok(true)
-            && let Ok(toaster) = self.find(TOASTER_SELECTOR)
-        {
-            for_each_element(&toaster, |toaster| Rc::clone(self).mount(toaster));
+        if island.matches(FORM_SELECTOR) == Ok(true) {
+            self.mount_all(TOASTER_SELECTOR);
+        }
+    }
+
+    fn mount_all(self: &Rc<Self>, selector: &str) {
+        if let Ok(islands) = self.find(selector) {
+            for_each_element(&islands, |island| Rc::clone(self).mount(island));
         }
     }
 
@@ -123,13 +126,13 @@ impl IslandHost {
             if !mounted {
                 let _ = element.remove_attribute(STARTED_ATTRIBUTE);
             }
-            if element.matches(FORM_SELECTOR) == Ok(true)
-                && let Ok(islands) = host.find(AFTER_FORM_SELECTOR)
-            {
-                for_each_element(&islands, |island| Rc::clone(&host).mount(island));
+            if element.matches(FORM_SELECTOR) == Ok(true) {
+                host.mount_all(AFTER_FORM_SELECTOR);
             }
         });
-        self.islands.mount(island, &on_settled.into_js_value());
+        let _ = self
+            .mount
+            .call2(&JsValue::NULL, island, &on_settled.into_js_value());
     }
 
     fn find(&self, selector: &str) -> Result<NodeList, JsValue> {

@@ -11,7 +11,7 @@ use super::{IslandBuild, IslandVariant, use_page};
 /// When the wasm host mounts an island. An island that the visitor touches (pointer or focus) is mounted at once.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum StartCondition {
-    /// When it is in view or about to come into view.
+    /// When it is in view or about to come into view, or the focus moves anywhere.
     Visible,
     /// In an idle moment after the form was mounted or failed to load. It must not compete with the form for
     /// bandwidth and processor time.
