@@ -24,8 +24,6 @@ export const MESSAGES = {
 export const getCount = vi.fn<() => Promise<Response>>();
 export const postSignUp = vi.fn<(body: unknown) => Promise<Response>>();
 export const postCode = vi.fn<(body: unknown) => Promise<Response>>();
-/** `POST /`, which the browser sends for the form without JavaScript. */
-export const postForm = vi.fn<(body: string) => Promise<Response>>();
 
 beforeEach(() => {
   respondWithCount(42);
@@ -33,14 +31,11 @@ beforeEach(() => {
   postSignUp.mockImplementation(async () => Response.json({ email: EMAIL }, { status: 201 }));
   postCode.mockReset();
   postCode.mockImplementation(async () => Response.json({ confirmed: true }));
-  postForm.mockReset();
-  postForm.mockImplementation(async () => new Response("", { status: 201 }));
   vi.stubGlobal("fetch", async (url: string, init: RequestInit = {}) => {
     const request = `${init.method ?? "GET"} ${url}`;
     if (request === "GET /api/waitlist/count") return getCount();
     if (request === "POST /api/waitlist") return postSignUp(JSON.parse(String(init.body)));
     if (request === "POST /api/waitlist/confirm") return postCode(JSON.parse(String(init.body)));
-    if (request === "POST /") return postForm(String(init.body));
     throw new Error(`unexpected request: ${request}`);
   });
 });

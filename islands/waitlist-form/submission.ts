@@ -15,13 +15,8 @@ const CONFIRM_URL = "/api/waitlist/confirm";
 /** Longest wait for a response, in milliseconds. */
 const TIMEOUT_MS = 60_000;
 
-/**
- * The content of a submit: an address, and in the second step the code that was sent to it. `topic` is the content of the
- * honeypot.
- */
-export interface Submission extends Pick<FormState, "step" | "email" | "code"> {
-  readonly topic?: string;
-}
+/** The content of a submit: an address, and in the second step the code that was sent to it. */
+export type Submission = Pick<FormState, "step" | "email" | "code">;
 
 /** What the owner has configured. */
 export type Settings = Pick<WaitlistFormProps, "product" | "confirms">;
@@ -79,15 +74,8 @@ export async function submit(
 }
 
 /** Throws on any other status than success. */
-async function send({ step, email, code, topic }: Submission): Promise<unknown> {
+async function send({ step, email, code }: Submission): Promise<unknown> {
   const signal = AbortSignal.timeout(TIMEOUT_MS);
-  // Posted like the form without JavaScript: that route handles bots.
-  if (topic)
-    return fetch("/", {
-      method: "POST",
-      body: new URLSearchParams({ email, topic }),
-      signal,
-    });
   const [url, body]: [string, SignUpBody | ConfirmBody] =
     step === "email" ? [SIGN_UP_URL, { email }] : [CONFIRM_URL, { email, code }];
   // The response body is not used, but parsing it rejects a proxy's HTML page.

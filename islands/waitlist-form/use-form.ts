@@ -12,15 +12,6 @@ import { useUsualTitle } from "./use-usual-title";
 /** An empty submit within this time after a success, in milliseconds, is a double click or a held key. */
 const REPEAT_INTERVAL_MS = 1000;
 
-interface View {
-  readonly form: FormState;
-  readonly isPending: boolean;
-  /** For screen readers, if no toast announces it. */
-  readonly announcement: string;
-  /** A toast or the browser announces the error. Until the focus leaves the field, the field's description leaves it out. */
-  readonly isAnnounced: boolean;
-}
-
 export type FormControls = ReturnType<typeof useForm>;
 
 /** `initial` is what the server's page shows. `onSuccess` is called after each submit that succeeds. */
@@ -33,10 +24,12 @@ export function useForm(settings: Settings, initial: FormState, onSuccess: () =>
     status: useRef<HTMLParagraphElement>(null),
     otherAddress: useRef<HTMLAnchorElement>(null),
   };
-  const [view, setView] = useState<View>({
+  const [view, setView] = useState({
     form: initial,
     isPending: false,
+    /** For screen readers, if no toast announces it. */
     announcement: "",
+    /** A toast or the browser announces the error. Until the focus leaves the field, the field's description leaves it out. */
     isAnnounced: false,
   });
   const { form } = view;
@@ -46,7 +39,7 @@ export function useForm(settings: Settings, initial: FormState, onSuccess: () =>
   const emptiedAt = useRef(0);
   useUsualTitle(form);
 
-  const update = (change: Partial<View>) => setView((before) => ({ ...before, ...change }));
+  const update = (change: Partial<typeof view>) => setView((before) => ({ ...before, ...change }));
   const typed = () => refs.input.current?.value ?? "";
 
   /** Shows a form, and a toast with the text. */
@@ -99,10 +92,12 @@ export function useForm(settings: Settings, initial: FormState, onSuccess: () =>
   }
 
   function onSubmit(event: FormEvent) {
+    // A bot: the browser posts the form as without JavaScript, and the server handles it.
+    if (refs.honeypot.current?.value) return;
     event.preventDefault();
     if (isSending.current) return;
     const content = { ...form, [form.step]: typed() };
-    const read = readSubmission(content, refs.honeypot.current?.value);
+    const read = readSubmission(content);
     if (typeof read !== "string") return void send(read);
     if (typed() === "" && Date.now() - emptiedAt.current < REPEAT_INTERVAL_MS) return;
     show({ ...content, outcome: "invalid", message: read }, read);
@@ -139,10 +134,10 @@ export function useForm(settings: Settings, initial: FormState, onSuccess: () =>
 export const fieldValue = ({ step, email, code }: FormState) => (step === "code" ? code : email);
 
 /** Returns what a submit sends, or why there is nothing to send. */
-function readSubmission({ step, email, code }: FormState, topic = ""): Submission | string {
+function readSubmission({ step, email, code }: FormState): Submission | string {
   if (step === "email") {
     const address = trimInvisible(email);
-    return address === "" ? COPY.EMPTY_EMAIL : { step, email: address, code, topic };
+    return address === "" ? COPY.EMPTY_EMAIL : { step, email: address, code };
   }
   if (trimInvisible(code) === "") return COPY.EMPTY_CODE;
   const digits = readCode(code);

@@ -10,7 +10,6 @@ import {
   getCount,
   holdResponse,
   MESSAGES,
-  postForm,
   postSignUp,
   renderForm,
   respondToSignUps,
@@ -132,16 +131,25 @@ describe("a sign-up", () => {
     await waitFor(() => expect(postSignUp).toHaveBeenLastCalledWith({ email: "bob@example.com" }));
   });
 
-  test("with a filled honeypot is posted as a form, and shows a success", async () => {
+  test("with a filled honeypot is left to the browser, which posts the form", async () => {
     const user = renderForm();
     await user.type(field(), EMAIL);
     const honeypot = screen.getByLabelText<HTMLInputElement>("Leave this empty");
     honeypot.value = "cheap pills";
+    const isPosted = new Promise((resolve) => {
+      const listener = (event: Event) => {
+        resolve(!event.defaultPrevented);
+        event.preventDefault();
+      };
+      addEventListener("submit", listener, { once: true });
+    });
     await user.click(button());
-    await waitForToast("Success!");
-    expect(field().value).toBe("");
+    expect(await isPosted).toBe(true);
+    expect(Object.fromEntries(new FormData(field().form ?? undefined))).toMatchObject({
+      email: EMAIL,
+      topic: "cheap pills",
+    });
     expect(postSignUp).not.toHaveBeenCalled();
-    expect(postForm).toHaveBeenCalledExactlyOnceWith(`email=ada%40example.com&topic=cheap+pills`);
   });
 });
 
