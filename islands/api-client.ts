@@ -48,7 +48,8 @@ async function throwUnlessOk(response: Response) {
 
 /**
  * The client that all reads share. With `networkMode: "always"` a read fails at once while
- * the browser is offline. By default TanStack Query pauses it.
+ * the browser is offline. By default TanStack Query pauses it. Its other defaults are those of
+ * spec §7 and §9: no polling, and unused data is kept for five minutes.
  */
 export const queryClient = new QueryClient({
   defaultOptions: {
@@ -56,10 +57,7 @@ export const queryClient = new QueryClient({
       queryFn: jsonQuery(),
       retry: false,
       refetchOnWindowFocus: false,
-      refetchOnReconnect: false,
-      refetchInterval: false,
       staleTime: Number.POSITIVE_INFINITY,
-      gcTime: 5 * 60 * 1000,
       networkMode: "always",
     },
   },

@@ -38,7 +38,7 @@ export function hydrate(element: HTMLElement, name: string, island: Island, prop
   // Synchronous: nothing else can change the DOM during hydration.
   flushSync(() => {
     hydrateRoot(element, islandTree(island, props), {
-      identifierPrefix: identifierPrefix(name),
+      identifierPrefix: name,
       onRecoverableError: (error) => console.error(`island ${name} was rebuilt:`, error),
       onUncaughtError(error) {
         console.error(`island ${name} failed:`, error);
@@ -52,9 +52,6 @@ export function hydrate(element: HTMLElement, name: string, island: Island, prop
 
 /** The tree that `build/markup.tsx` renders, too. `never` is safe: `src/wire.rs` declares the props of each island. */
 export const islandTree = (island: Island, props: object) => createElement(island as never, props);
-
-/** The prefix of all ids that React generates in an island. */
-export const identifierPrefix = (name: string) => `${name}-`;
 
 /** Adds the server's mark to every element of an island's markup. */
 export const markServerElements = (markup: string) =>

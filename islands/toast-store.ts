@@ -15,13 +15,11 @@ export interface Toast {
 const REMOVAL_DELAY_MS = 1_000_000;
 
 let toast: Toast | undefined;
-let lastId = 0;
 const listeners = new Set<() => void>();
 
 /** Shows a toast, which replaces the current one. Returns whether there is a toaster that announces it. */
 export function showToast(content: Pick<Toast, "title" | "text" | "variant">): boolean {
-  lastId += 1;
-  update({ ...content, id: lastId, open: true });
+  update({ ...content, id: (toast?.id ?? 0) + 1, open: true });
   return listeners.size > 0;
 }
 

@@ -14,7 +14,7 @@ import { createHash } from "node:crypto";
 import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+import { brotliCompressSync, gzipSync } from "node:zlib";
 import { bundleScripts, minify } from "./bundle.mjs";
 import { ISLANDS_DIR, ROOT_DIR } from "./options.mjs";
 import { prerender } from "./prerender.mjs";
@@ -83,7 +83,6 @@ async function writeHashed(name, extension, content) {
 
 async function compress(file) {
   const content = await readFile(file);
-  const params = { [constants.BROTLI_PARAM_SIZE_HINT]: content.length };
   await writeFile(`${file}.gz`, gzipSync(content, { level: 9 }));
-  await writeFile(`${file}.br`, brotliCompressSync(content, { params }));
+  await writeFile(`${file}.br`, brotliCompressSync(content));
 }

@@ -2,7 +2,7 @@
  * Bundles the browser's scripts: the one in the head of each page, the boot script, one per island, and the chunks that they share.
  */
 import { readFile } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { basename, join, parse } from "node:path";
 import { build } from "esbuild";
 import * as terser from "terser";
 import { ISLAND_NAMES, ISLANDS_DIR, SHARED_OPTIONS } from "./options.mjs";
@@ -42,16 +42,13 @@ export async function bundleScripts({ dev }) {
     format: "esm",
     minify: !dev,
     target: "es2022",
-    legalComments: "none",
     entryNames: "[name]-[hash]",
-    chunkNames: "[name]-[hash]",
     outdir: join(ISLANDS_DIR, "out"),
   };
   const head = await build({ ...options, entryPoints: ["head.ts"], format: "iife" });
-  const boot = await build({ ...options, entryPoints: ["boot.ts"] });
-  const islands = await build({
+  const { outputFiles, metafile } = await build({
     ...options,
-    entryPoints: ISLAND_NAMES.map((name) => `${name}/${name}.tsx`),
+    entryPoints: ["boot.ts", ...ISLAND_NAMES.map((name) => `${name}/${name}.tsx`)],
     plugins: [removeFunctionNames],
     splitting: true,
     metafile: true,
@@ -59,18 +56,12 @@ export async function bundleScripts({ dev }) {
 
   const code = (text) => (dev ? text : minify(text));
   const scripts = new Map();
-  for (const { path, text } of [...boot.outputFiles, ...islands.outputFiles])
-    scripts.set(urlPath(path), await code(text));
-  const { outputs } = islands.metafile;
+  for (const { path, text } of outputFiles) scripts.set(urlPath(path), await code(text));
   const modules = new Map();
-  for (const [path, { entryPoint }] of Object.entries(outputs))
-    if (entryPoint) modules.set(basename(entryPoint, ".tsx"), withImports(path, outputs));
-  return {
-    scripts,
-    modules,
-    boot_path: urlPath(boot.outputFiles[0].path),
-    head_script: await code(head.outputFiles[0].text),
-  };
+  for (const [path, { entryPoint }] of Object.entries(metafile.outputs))
+    if (entryPoint) modules.set(parse(entryPoint).name, withImports(path, metafile.outputs));
+  const [boot_path] = modules.get("boot");
+  return { scripts, modules, boot_path, head_script: await code(head.outputFiles[0].text) };
 }
 
 const urlPath = (path) => URL_PATH + basename(path);

@@ -4,7 +4,7 @@
  */
 import type { FunctionComponent } from "react";
 import { renderToString } from "react-dom/server";
-import { type Island, identifierPrefix, islandTree, markServerElements } from "../hydrate";
+import { type Island, islandTree, markServerElements } from "../hydrate";
 
 /** A variant of an island's markup. */
 export interface Variant {
@@ -20,9 +20,8 @@ const placeholder = (name: string) => `{{${name}}}`;
 
 /** Returns the variants of an island's markup: one for all texts, or one for each of the properties in its `variants.ts`. */
 export function render(name: string, island: Island, variants?: readonly object[]): Variant[] {
-  const options = { identifierPrefix: identifierPrefix(name) };
   const markup = (component: Island, props: object) =>
-    markServerElements(renderToString(islandTree(component, props), options));
+    markServerElements(renderToString(islandTree(component, props), { identifierPrefix: name }));
   if (!variants) {
     const component = island as FunctionComponent<object>;
     // React would copy the properties, which a proxy does not list.

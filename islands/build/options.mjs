@@ -1,10 +1,8 @@
 /** What the browser's scripts and the prerenderer share: the folders, the islands, and the options of esbuild. */
 import { existsSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 
-export const BUILD_DIR = dirname(fileURLToPath(import.meta.url));
-export const ISLANDS_DIR = dirname(BUILD_DIR);
+export const ISLANDS_DIR = dirname(import.meta.dirname);
 export const ROOT_DIR = dirname(ISLANDS_DIR);
 
 /** The names of the islands. A folder with a component of the same name is an island. */
@@ -15,12 +13,10 @@ export const ISLAND_NAMES = readdirSync(ISLANDS_DIR).filter((name) =>
 export const SHARED_OPTIONS = {
   absWorkingDir: ISLANDS_DIR,
   bundle: true,
-  jsx: "automatic",
   define: {
     "process.env.NODE_ENV": '"production"',
     // Removes React's check for its developer tools, 300 bytes of code.
     __REACT_DEVTOOLS_GLOBAL_HOOK__: "undefined",
   },
-  logLevel: "warning",
   write: false,
 };

@@ -3,13 +3,13 @@ import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { build } from "esbuild";
-import { BUILD_DIR, ISLAND_NAMES, ISLANDS_DIR, SHARED_OPTIONS } from "./options.mjs";
+import { ISLAND_NAMES, ISLANDS_DIR, SHARED_OPTIONS } from "./options.mjs";
 
 /** Returns the variants of each island's markup by its name. */
 export async function prerender() {
   const { outputFiles } = await build({
     ...SHARED_OPTIONS,
-    stdin: { contents: script(), resolveDir: BUILD_DIR },
+    stdin: { contents: script(), resolveDir: import.meta.dirname },
     platform: "node",
     // React's server bundle calls `require` for Node's own modules.
     format: "cjs",

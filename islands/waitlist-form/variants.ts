@@ -1,11 +1,8 @@
 /** The properties that the markup is rendered with: each step with each outcome. Texts are placeholders. */
 import type { FormOutcome, FormStep, WaitlistFormProps } from "../bindings/wire";
 
-/** Returns all members of a type, which the compiler compares. */
-const all = <T extends string>(members: Record<T, true>) => Object.keys(members) as T[];
-
-const STEPS = all<FormStep>({ email: true, code: true });
-const OUTCOMES = all<FormOutcome>({ "": true, joined: true, invalid: true, failed: true });
+const STEPS: FormStep[] = ["email", "code"];
+const OUTCOMES: FormOutcome[] = ["", "joined", "invalid", "failed"];
 
 export const VARIANTS: WaitlistFormProps[] = STEPS.flatMap((step) =>
   OUTCOMES.map((outcome) => ({
