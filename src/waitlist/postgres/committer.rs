@@ -172,6 +172,10 @@ impl PostgresCommitter {
         };
         writer.probe(entries, width).await?;
         self.last_success = Some(Instant::now());
+        if has_outage {
+            // A conflict of the batch would otherwise be a part of it.
+            self.failures = None;
+        }
         self.state.end_outage();
         Ok(())
     }

@@ -236,6 +236,39 @@ async fn conflict_that_lasts_is_an_outage() {
     assert!(error.contains("change the same rows"), "{error}");
 }
 
+/// Other clients change the same rows when the database is back. That is no second outage.
+#[tokio::test(flavor = "multi_thread")]
+async fn conflict_after_an_outage_is_no_outage() {
+    let database = SharedDatabase::create();
+    let list = database.open();
+    database.sql(
+        "CREATE SEQUENCE conflicts;
+         CREATE FUNCTION conflict() RETURNS trigger LANGUAGE plpgsql AS
+             $$ BEGIN
+                 IF NEW.email LIKE 'ann%' AND nextval('conflicts') <= 3 THEN
+                     RAISE EXCEPTION 'not always' USING ERRCODE = '40001';
+                 END IF;
+                 RETURN NEW;
+             END $$;
+         CREATE TRIGGER conflict BEFORE INSERT ON waitlist_entries FOR EACH ROW EXECUTE FUNCTION conflict()",
+    );
+    let changes = record_changes(&list);
+    let locked = "BEGIN; LOCK TABLE waitlist_entries IN SHARE MODE; SELECT pg_sleep(6); COMMIT";
+    let locked = database.start_sleeping(locked);
+    // In one batch: the check ends the outage, and then the sign-up conflicts.
+    let (ready, joined) = (list.ready(), list.join(entry("ann@example.com", 1)));
+    let (ready, joined) = tokio::join!(ready, joined);
+    assert!(
+        ready.is_err() && joined == Ok(JoinOutcome::New),
+        "{joined:?}"
+    );
+    assert!(locked.is_finished());
+    let mut outage = list.outage();
+    within_timeout(outage.wait_for(Option::is_none)).await;
+    drop(list);
+    assert_eq!(changes.await.expect("no panic"), [true, false]);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn one_available_connection_is_no_outage() {
     let (server, url) = server_with_user();
