@@ -10,14 +10,10 @@ use serde::de::DeserializeOwned;
 use tokio::task::spawn_blocking;
 
 use super::{
-    protocol::{Call, PROTOCOL_VERSION, Reply, Request},
+    calls::{Call, Method, PROTOCOL_VERSION, Reply, Request, to_line},
     socket::with_short_path,
 };
-use crate::waitlist::{
-    Compaction, CorrectOutcome, Delivery, DeliveryResult, DeliveryStart, Email, EntryStream,
-    Erasure, JoinOutcome, Ledger, ListKey, Message, MessageId, OwnerList, Selection, StoreError,
-    StoreFuture, Suppressions, WaitlistEntry, flatten_blocks,
-};
+use crate::waitlist::{EntryStream, Selection, StoreError, StoreFuture, flatten_blocks};
 
 /// The list of a running server. A call waits as long as the server works on it: a compaction can take minutes. If the server
 /// ends, the connection does.
@@ -48,23 +44,30 @@ impl ControlClient {
         with_short_path(&self.data, |path| UnixStream::connect(path))
     }
 
-    /// Makes a call whose response is one line.
-    fn call<T: DeserializeOwned + Send + 'static>(&self, call: Call) -> StoreFuture<'static, T> {
+    /// Calls a method.
+    pub(super) fn call<T>(&self, method: Method) -> StoreFuture<'static, T>
+    where
+        T: DeserializeOwned + Send + 'static,
+    {
         let client = self.clone();
         Box::pin(async move {
-            let read = spawn_blocking(move || client.send(call)?.read());
+            let read = spawn_blocking(move || client.send(Call::Method(method))?.read());
             read.await.map_err(|_| StoreError::Stopped)?
         })
     }
 
+    pub(super) fn read_entries(&self, selection: Selection) -> Reply<EntryStream> {
+        let mut replies = self.send(Call::Entries(selection))?;
+        let count = replies.read()?;
+        Ok(EntryStream::new(count, flatten_blocks(replies.batches())))
+    }
+
     fn send(&self, call: Call) -> Reply<ReplyReader> {
-        let request = Request {
+        let line = to_line(&Request {
             protocol: PROTOCOL_VERSION,
             call,
-        };
+        });
         let exchange = || {
-            let mut line = serde_json::to_vec(&request)?;
-            line.push(b'\n');
             let mut stream = self.connect()?;
             stream.write_all(&line)?;
             Ok(ReplyReader(BufReader::with_capacity(1 << 16, stream)))
@@ -104,95 +107,4 @@ impl ReplyReader {
 
 fn not_responding(error: io::Error) -> StoreError {
     StoreError::ServerNotResponding(error.to_string().into())
-}
-
-impl OwnerList for ControlClient {
-    fn join_all(&self, entries: Vec<WaitlistEntry>) -> StoreFuture<'_, Vec<JoinOutcome>> {
-        self.call(Call::JoinAll(entries))
-    }
-
-    fn erase(&self, emails: &[Email], erasure: Erasure) -> StoreFuture<'_, Vec<bool>> {
-        self.call(Call::Erase(emails.to_vec(), erasure))
-    }
-
-    fn are_listed(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
-        self.call(Call::AreListed(emails.to_vec()))
-    }
-
-    fn list_key(&self) -> StoreFuture<'_, ListKey> {
-        self.call(Call::ListKey)
-    }
-
-    fn suppress(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
-        self.call(Call::Suppress(emails.to_vec()))
-    }
-
-    fn lift(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
-        self.call(Call::Lift(emails.to_vec()))
-    }
-
-    fn suppressions(&self) -> StoreFuture<'_, Suppressions> {
-        self.call(Call::Suppressions)
-    }
-
-    fn is_suppressed(&self, email: &Email) -> StoreFuture<'_, bool> {
-        self.call(Call::IsSuppressed(email.clone()))
-    }
-
-    fn correct(&self, old: &Email, new: &Email) -> StoreFuture<'_, CorrectOutcome> {
-        self.call(Call::Correct(old.clone(), new.clone()))
-    }
-
-    fn compact(&self) -> StoreFuture<'_, Compaction> {
-        self.call(Call::Compact)
-    }
-
-    fn recount(&self) -> StoreFuture<'_, i64> {
-        self.call(Call::Recount)
-    }
-
-    fn entries(&self, selection: Selection) -> Reply<EntryStream> {
-        let mut replies = self.send(Call::Entries(selection))?;
-        let count = replies.read()?;
-        Ok(EntryStream::new(count, flatten_blocks(replies.batches())))
-    }
-}
-
-impl Ledger for ControlClient {
-    fn messages(&self) -> StoreFuture<'_, Vec<Message>> {
-        self.call(Call::Messages)
-    }
-
-    fn add_message(&self, message: Message) -> StoreFuture<'_, ()> {
-        self.call(Call::AddMessage(message))
-    }
-
-    fn deliveries(&self, message: &MessageId) -> StoreFuture<'_, Vec<Delivery>> {
-        self.call(Call::Deliveries(message.clone()))
-    }
-
-    fn add_deliveries(
-        &self,
-        message: &MessageId,
-        known: u32,
-        deliveries: Vec<Delivery>,
-    ) -> StoreFuture<'_, bool> {
-        self.call(Call::AddDeliveries(message.clone(), known, deliveries))
-    }
-
-    fn begin_deliveries(
-        &self,
-        message: &MessageId,
-        deliveries: Vec<DeliveryStart>,
-    ) -> StoreFuture<'_, Vec<bool>> {
-        self.call(Call::BeginDeliveries(message.clone(), deliveries))
-    }
-
-    fn finish_deliveries(
-        &self,
-        message: &MessageId,
-        results: Vec<DeliveryResult>,
-    ) -> StoreFuture<'_, ()> {
-        self.call(Call::FinishDeliveries(message.clone(), results))
-    }
 }

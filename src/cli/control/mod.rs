@@ -3,13 +3,13 @@
 //! It is a Unix socket in the data directory that only its owner can use (mode 0600). It is never exposed over the
 //! network. A client sends one request as a line of JSON, and receives the response as lines of JSON.
 //!
-//! - `protocol`: the messages.
+//! - `calls`: the messages, and the calls that they make.
 //! - `client`: the command's side.
 //! - `server`: the server's side.
 //! - `socket`: the socket file.
 
+mod calls;
 mod client;
-mod protocol;
 mod server;
 mod socket;
 

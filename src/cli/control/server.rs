@@ -9,7 +9,6 @@ use std::{
     time::Duration,
 };
 
-use serde::Serialize;
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
     net::{UnixListener, UnixStream},
@@ -20,7 +19,7 @@ use tokio::{
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{
-    protocol::{Call, PROTOCOL_VERSION, Reply, Request},
+    calls::{Call, PROTOCOL_VERSION, Reply, Request, respond, to_line},
     socket::{self, SocketFile},
 };
 use crate::waitlist::{CALL_MAX, Selection, StoreError, Waitlist};
@@ -89,29 +88,7 @@ async fn handle(
 ) -> io::Result<()> {
     let reply = match read_call(&mut stream).await? {
         Err(error) => to_line(&Reply::<()>::Err(error)),
-        Ok(Call::JoinAll(entries)) => to_line(&list.join_all(entries).await),
-        Ok(Call::Erase(emails, erasure)) => to_line(&list.erase(&emails, erasure).await),
-        Ok(Call::AreListed(emails)) => to_line(&list.are_listed(&emails).await),
-        Ok(Call::ListKey) => to_line(&list.list_key().await),
-        Ok(Call::Suppress(emails)) => to_line(&list.suppress(&emails).await),
-        Ok(Call::Lift(emails)) => to_line(&list.lift(&emails).await),
-        Ok(Call::IsSuppressed(email)) => to_line(&list.is_suppressed(&email).await),
-        Ok(Call::Correct(old, new)) => to_line(&list.correct(&old, &new).await),
-        Ok(Call::Compact) => to_line(&list.compact().await),
-        Ok(Call::Recount) => to_line(&list.recount().await),
-        Ok(Call::Messages) => to_line(&list.messages().await),
-        Ok(Call::AddMessage(message)) => to_line(&list.add_message(message).await),
-        Ok(Call::AddDeliveries(message, known, deliveries)) => {
-            to_line(&list.add_deliveries(&message, known, deliveries).await)
-        }
-        Ok(Call::BeginDeliveries(message, deliveries)) => {
-            to_line(&list.begin_deliveries(&message, deliveries).await)
-        }
-        Ok(Call::FinishDeliveries(message, results)) => {
-            to_line(&list.finish_deliveries(&message, results).await)
-        }
-        Ok(Call::Deliveries(message)) => to_line(&list.deliveries(&message).await),
-        Ok(Call::Suppressions) => to_line(&list.suppressions().await),
+        Ok(Call::Method(method)) => respond(&*list, method).await,
         Ok(Call::Entries(selection)) => {
             let stream = stream.into_std()?;
             thread::Builder::new().spawn(move || send_entries(stream, list, selection, permit))?;
@@ -130,12 +107,6 @@ async fn read_call(stream: &mut UnixStream) -> io::Result<Reply<Call>> {
     let request = request.filter(|request| request.protocol == PROTOCOL_VERSION);
     let request = request.ok_or(StoreError::OtherVersion);
     Ok(request.map(|request| request.call))
-}
-
-fn to_line(reply: &impl Serialize) -> Vec<u8> {
-    let mut line = serde_json::to_vec(reply).unwrap_or_default();
-    line.push(b'\n');
-    line
 }
 
 /// Sends the number of selected entries, and the entries in lines. A failed one is the last one. It runs on a thread, because it

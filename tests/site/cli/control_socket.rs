@@ -215,9 +215,9 @@ fn creates_no_list_in_another_users_directory() {
 fn rejects_requests_of_another_version() {
     let cli = with_server();
     for request in [
-        "{\"protocol\":1,\"call\":\"ListKey\"}\n",
-        "{\"protocol\":11,\"call\":\"ListKey\"}\n",
-        "{\"protocol\":10,\"call\":\"Fly\"}\n",
+        "{\"protocol\":1,\"call\":{\"Method\":{\"list_key\":[]}}}\n",
+        "{\"protocol\":12,\"call\":{\"Method\":{\"list_key\":[]}}}\n",
+        "{\"protocol\":11,\"call\":{\"Method\":{\"fly\":[]}}}\n",
         "\n",
         "",
     ] {

@@ -251,21 +251,21 @@ fn parse_call(call: &str, requests: &mut HashMap<PathBuf, String>) -> Option<Ope
                 let mut next = || emails.find(|string| string.contains('@'));
                 Operation::Correct(next()?, next()?)
             } else if written.starts_with(br#"{"Ok":["#)
-                && request().contains(r#""call":{"BeginDeliveries""#)
+                && request().contains(r#""call":{"Method":{"begin_deliveries""#)
             {
                 Operation::Begin(numbers(&DELIVERY, request()))
             } else if written.starts_with(br#"{"Ok":null"#)
-                && request().contains(r#""call":{"FinishDeliveries""#)
+                && request().contains(r#""call":{"Method":{"finish_deliveries""#)
             {
                 Operation::Accept(numbers(&ACCEPTED, request()))
-            } else if written.starts_with(br#"{"Ok":["#) && request().contains(r#""AreListed""#) {
+            } else if written.starts_with(br#"{"Ok":["#) && request().contains(r#""are_listed""#) {
                 // The reply promises nothing.
                 Operation::Write(to, None, written)
             } else if written.starts_with(br#"{"Ok":["#) {
                 let strings = QUOTED.captures_iter(request());
                 let emails = strings.map(|found| found[1].to_owned());
                 let emails = emails.filter(|string| string.contains('@')).collect();
-                if request().contains(r#""call":{"Erase""#) {
+                if request().contains(r#""call":{"Method":{"erase""#) {
                     Operation::Erase(emails)
                 } else {
                     Operation::Acknowledge(emails)
