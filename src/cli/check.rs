@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::{
     confirmation_counts::ConfirmationCounts,
     store_location::CommonArgs,
-    terminal::{output::counted, progress::entry_progress},
+    terminal::{output::counted, progress::progress},
     time::time_problem,
     waitlist_handle::{SelectedEntries, WaitlistHandle},
 };
@@ -90,7 +90,7 @@ impl CheckReport {
 /// Reads every entry. Damage to the files is detected elsewhere: when the list is opened and when an entry is read.
 fn check(list: &WaitlistHandle) -> anyhow::Result<CheckReport> {
     let SelectedEntries { entries, count } = list.entries(Selection::default())?;
-    let bar = entry_progress(count, "reading");
+    let bar = progress(count, "reading");
     let mut seen = HashSet::new();
     let mut confirmations = ConfirmationCounts::read(list)?;
     let (mut read, mut faults) = (0, Vec::new());

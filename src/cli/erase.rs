@@ -4,7 +4,7 @@ use anyhow::{Context, bail};
 
 use super::{
     people_args::{Change, PeopleArgs},
-    terminal::question::{ask, can_ask},
+    terminal::question::Terminal,
 };
 
 #[derive(clap::Args)]
@@ -35,10 +35,12 @@ const QUESTION: &str = "For people who do not want mail, unsubscribe keeps a has
 
 pub(super) fn run(args: &EraseArgs) -> anyhow::Result<()> {
     args.people.change(|| {
-        if !can_ask() || args.people.dry_run || args.yes {
+        let terminal = Terminal::open().filter(|_| !args.people.dry_run && !args.yes);
+        let Some(mut terminal) = terminal else {
             return Ok(Change::Erase);
-        }
-        match ask(QUESTION, "uec").context("nothing was changed")? {
+        };
+        let key = terminal.key(QUESTION, "uec");
+        match key.context("nothing was changed")? {
             'u' => Ok(Change::Unsubscribe),
             'e' => Ok(Change::Erase),
             _ => bail!("nothing was changed"),

@@ -9,49 +9,41 @@ use super::{
     export_format::{CSV_HEADER, EntryFields},
     output_file::OutputFileArgs,
     selection::SelectionArgs,
-    store_location::StoreArgs,
-    terminal::{
-        output::{OutputArgs, counted},
-        progress::entry_progress,
-    },
+    store_location::CommonArgs,
+    terminal::{output::counted, progress::progress},
 };
 
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example: landing export -o list.csv
 
-The columns are email, joined_at, source and confirmed_at, which `landing import` knows. An export has no secret of the \
+The columns are email, joined_at, source and confirmed_at, which `landing import` knows. With --json, each person is an \
+object on a line. An export has no secret of the \
 list, so it can be passed on. It is no backup: it does not know who has left or who had which message. For that, \
 use `landing backup`.")]
 pub(super) struct ExportArgs {
-    /// Write JSON lines, one object for each person, instead of CSV
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
     selection: SelectionArgs,
     #[command(flatten)]
     output: OutputFileArgs,
     #[command(flatten)]
-    store: StoreArgs,
+    common: CommonArgs,
 }
 
 pub(super) fn run(args: &ExportArgs) -> anyhow::Result<()> {
-    let list = args.store.announce_location()?.open()?;
+    let list = args.common.store.announce_location()?.open()?;
     let entries = list.entries(args.selection.selection()?)?;
-    let bar = entry_progress(entries.count, "writing");
+    let bar = progress(entries.count, "writing");
     let written = args.output.write(move |out| {
         let _list = list;
-        if !args.json {
+        let as_json = args.common.output.json;
+        if !as_json {
             writeln!(out, "{CSV_HEADER}")?;
         }
         let mut written = 0;
         for entry in entries.entries.progress_with(bar) {
             let entry = entry.map_err(io::Error::other)?;
-            let fields = EntryFields::from(&entry);
-            match args.json {
-                true => fields.write_json(&mut *out)?,
-                false => fields.write_csv(&mut *out)?,
-            }
+            EntryFields::from(&entry).write(out, as_json)?;
             written += 1;
         }
         Ok(written)
@@ -61,6 +53,6 @@ pub(super) fn run(args: &ExportArgs) -> anyhow::Result<()> {
     };
     let entries = counted(written, "entry", "entries");
     let json = json!({ "entries": written, "file": name });
-    let output = OutputArgs { json: args.json };
+    let output = &args.common.output;
     output.print(&json, |out| writeln!(out, "{entries} in {name}"))
 }

@@ -40,14 +40,13 @@ impl<'a> From<&'a WaitlistEntry> for EntryFields<'a> {
 }
 
 impl EntryFields<'_> {
-    /// Writes a line of JSON.
-    pub(crate) fn write_json(&self, mut out: impl Write) -> io::Result<()> {
-        serde_json::to_writer(&mut out, self)?;
-        writeln!(out)
-    }
-
-    /// Writes a row of CSV. No quoting is needed: `Email` and `Source` reject commas, quotation marks and line breaks.
-    pub(crate) fn write_csv(&self, mut out: impl Write) -> io::Result<()> {
+    /// Writes a line of JSON, or of CSV. No quoting is needed: `Email` and `Source` reject commas, quotation marks and line
+    /// breaks.
+    pub(crate) fn write(&self, mut out: &mut dyn Write, as_json: bool) -> io::Result<()> {
+        if as_json {
+            serde_json::to_writer(&mut out, self)?;
+            return writeln!(out);
+        }
         writeln!(
             out,
             "{},{},{},{}",

@@ -3,10 +3,8 @@
 use std::io;
 
 use super::{
-    export_format::EntryFields,
-    selection::SelectionArgs,
-    store_location::StoreArgs,
-    terminal::output::{OutputArgs, print_to_stdout},
+    export_format::EntryFields, selection::SelectionArgs, store_location::CommonArgs,
+    terminal::output::print_to_stdout,
 };
 use crate::{config::number, waitlist::Selection};
 
@@ -14,14 +12,12 @@ use crate::{config::number, waitlist::Selection};
 #[command(after_help = "Example: landing list --since 7d --limit 20")]
 pub(super) struct ListArgs {
     #[command(flatten)]
-    store: StoreArgs,
-    #[command(flatten)]
     selection: SelectionArgs,
     /// Maximum number of entries
     #[arg(long, value_name = "N", value_parser = number::<usize>(0..=u64::MAX))]
     limit: Option<usize>,
     #[command(flatten)]
-    output: OutputArgs,
+    common: CommonArgs,
 }
 
 pub(super) fn run(args: &ListArgs) -> anyhow::Result<()> {
@@ -29,7 +25,7 @@ pub(super) fn run(args: &ListArgs) -> anyhow::Result<()> {
         newest_first: true,
         ..args.selection.selection()?
     };
-    let list = args.store.announce_location()?.open()?;
+    let list = args.common.store.announce_location()?.open()?;
     let entries = list.entries(selection)?.entries;
     let limit = args.limit.unwrap_or(usize::MAX);
     print_to_stdout(move |out| {
@@ -37,8 +33,8 @@ pub(super) fn run(args: &ListArgs) -> anyhow::Result<()> {
         for entry in entries.take(limit) {
             let entry = entry.map_err(io::Error::other)?;
             let entry = EntryFields::from(&entry);
-            if args.output.json {
-                entry.write_json(&mut *out)?;
+            if args.common.output.json {
+                entry.write(out, true)?;
                 continue;
             }
             let columns = [

@@ -14,7 +14,7 @@ use super::{
     backup::{BackupCounts, BackupReader, write_backup},
     import::input_file,
     store_location::{CommonArgs, StoreLocation},
-    terminal::progress::byte_progress,
+    terminal::progress::progress,
     time::rfc3339,
 };
 use crate::exit::print_stderr;
@@ -77,7 +77,7 @@ fn read<'a>(
     what: &'static str,
 ) -> anyhow::Result<BackupReader<impl Read + 'a>> {
     file.rewind()?;
-    let bar = byte_progress(file.metadata()?.len(), what);
+    let bar = progress(file.metadata()?.len(), what);
     Ok(BackupReader::open(bar.wrap_read(&*file))?)
 }
 

@@ -6,7 +6,7 @@ mod lines;
 mod reader;
 
 use std::{
-    io::{self, Write},
+    io::{self, IsTerminal, Write},
     time::SystemTime,
 };
 
@@ -16,9 +16,7 @@ use serde_json::json;
 
 use self::lines::{FORMAT_VERSION, Frame, Header, Summary, Trailer, to_line};
 use super::{
-    output_file::OutputFileArgs,
-    store_location::CommonArgs,
-    terminal::{output::is_terminal, progress::entry_progress},
+    output_file::OutputFileArgs, store_location::CommonArgs, terminal::progress::progress,
     waitlist_handle::WaitlistHandle,
 };
 use crate::waitlist::{BackupItem, Selection};
@@ -41,14 +39,14 @@ pub(super) struct BackupArgs {
 
 pub(super) fn run(args: &BackupArgs) -> anyhow::Result<()> {
     let is_stdout = args.output.path().is_none();
-    if is_stdout && is_terminal() {
+    if is_stdout && io::stdout().is_terminal() {
         bail!("a backup has the secret key of the list; write it to a file with -o FILE");
     }
     if is_stdout && args.common.output.json {
         bail!("--json prints what the backup in a file has; name the file with -o FILE");
     }
     let list = args.common.store.announce_location()?.open()?;
-    let bar = entry_progress(0, "writing");
+    let bar = progress(0, "writing");
     let written = args
         .output
         .write(move |out| write_backup(out, &list, &bar))?;

@@ -49,14 +49,13 @@ pub(super) fn may_mean_left(kind: NameKind, value: &str) -> bool {
     let value = letters(value);
     let is_in = |values: &str| values.split_whitespace().any(|it| it == value);
     let is_answer = is_in(NO_ANSWERS);
-    let is_no = is_answer || is_in(NO_VALUES);
-    let by_name = match kind {
-        NameKind::Left => !value.is_empty() && !is_no,
-        NameKind::Consent => is_no,
-        NameKind::Unknown => is_answer,
-        NameKind::Other => false,
-    };
-    by_name || is_in(LEFT_VALUES)
+    is_in(LEFT_VALUES)
+        || match kind {
+            NameKind::Left => !value.is_empty() && !is_answer && !is_in(NO_VALUES),
+            NameKind::Consent => is_answer || is_in(NO_VALUES),
+            NameKind::Unknown => is_answer,
+            NameKind::Other => false,
+        }
 }
 
 /// Returns the lowercase letters and digits of a text.

@@ -5,15 +5,39 @@ use std::{
     time::SystemTime,
 };
 
+use anyhow::{Context, anyhow, bail, ensure};
+use csv::StringRecord;
+
 use super::{
     brake::{self, NameKind},
     options::PlanOptions,
-    person::{self, InvalidRow, Person},
-    plan::{Plan, Use, Verdict},
-    question::{Question, StatusReason, guess_status, open_questions},
-    table::{Cells, Row, Table},
+    plan::{Field, Plan, Use, Verdict},
+    question::{Question, guess_status, open_questions},
+    table::{Row, Table},
+    text::quoted,
+    times,
 };
-use crate::waitlist::Email;
+use crate::{
+    cli::{address::without_name, time::time_problem},
+    waitlist::{Email, InvalidEmail, WaitlistEntry},
+};
+
+/// A person as a row describes them.
+#[derive(Clone, Debug)]
+pub struct Person {
+    /// The number of the first line of the row.
+    pub line: u64,
+    /// What the file says about the person.
+    pub verdict: Verdict,
+    /// Their address.
+    pub email: Email,
+    /// The entry of a person who stays.
+    pub entry: Option<WaitlistEntry>,
+    /// The row has no sign-up time, so the entry has the current time.
+    pub(super) has_no_time: bool,
+    /// The source has other characters than a source may have, so the entry has none.
+    pub(super) has_invalid_source: bool,
+}
 
 /// A file that was read, and what became known about it. It is imported only without an [obstacle](Self::obstacle).
 pub(super) struct Checked<'a> {
@@ -23,8 +47,8 @@ pub(super) struct Checked<'a> {
     pub(super) questions: Vec<Question>,
     /// The people of the rows that can be read.
     pub(super) people: Vec<Person>,
-    /// The other rows, by their lines.
-    pub(super) invalid: Vec<(u64, InvalidRow)>,
+    /// The lines of the other rows, and why they cannot be read.
+    pub(super) invalid: Vec<(u64, String)>,
     /// Whether they are left out.
     skips_invalid: bool,
 }
@@ -84,31 +108,30 @@ impl Checked<'_> {
     }
 
     fn read_rows(&mut self, now: SystemTime) {
-        let mut unnamed = self.unnamed_columns();
+        let mut staying = Vec::new();
         for Row { line, cells } in &self.table.rows {
-            let cells = cells.as_ref().map_err(|it| InvalidRow::Malformed(it));
-            let read =
-                cells.and_then(|cells| Ok((person::read(*line, cells, &self.plan, now)?, cells)));
+            let cells = cells.as_ref().map_err(|it| anyhow!(*it));
+            let read = cells.and_then(|cells| Ok((read(*line, cells, &self.plan, now)?, cells)));
             match read {
                 Ok((person, cells)) => {
                     if person.verdict == Verdict::Stays {
-                        self.look_for_leavers(&mut unnamed, *line, cells);
+                        staying.push((*line, cells));
                     }
                     self.people.push(person);
                 }
-                Err(reason) => self.invalid.push((*line, reason)),
+                Err(reason) => self.invalid.push((*line, reason.to_string())),
             }
         }
+        self.look_for_leavers(&staying);
     }
 
     /// Of several rows of a person, the greatest verdict counts.
     fn settle_verdicts(&mut self) {
         let mut verdicts = HashMap::new();
-        for Person { email, verdict, .. } in &self.people {
-            if *verdict != Verdict::Stays {
-                let settled = verdicts.entry(email.key()).or_insert(*verdict);
-                *settled = (*settled).max(*verdict);
-            }
+        for person in self.people.iter().filter(|it| it.verdict != Verdict::Stays) {
+            let settled = verdicts.entry(person.email.key());
+            let settled = settled.or_insert(person.verdict);
+            *settled = person.verdict.max(*settled);
         }
         for person in &mut self.people {
             if let Some(verdict) = verdicts.get(&person.email.key()) {
@@ -118,37 +141,116 @@ impl Checked<'_> {
         }
     }
 
-    /// Returns the columns that no option and no preset names.
-    fn unnamed_columns(&self) -> HashMap<usize, NameKind> {
-        let has_status = self.plan.has_status();
-        let columns = self.table.columns.iter().zip(&self.plan.uses).enumerate();
-        let is_unnamed = |used: &_| matches!(used, Some(Use::Ignored { is_named: false }));
-        let unnamed = columns.filter(|(_, (_, used))| is_unnamed(*used));
-        let kinds = unnamed.map(|(at, (column, _))| match brake::name_kind(&column.name) {
-            // A no means something else if another column says who has left.
-            NameKind::Unknown if has_status => (at, NameKind::Other),
-            kind => (at, kind),
-        });
-        kinds.collect()
-    }
-
-    /// Looks at the unnamed cells of a person who would be added. The first one in a column that may say that the
-    /// person has left is a question.
-    fn look_for_leavers(
-        &mut self,
-        unnamed: &mut HashMap<usize, NameKind>,
-        line: u64,
-        cells: &Cells,
-    ) {
-        for (at, text) in cells.iter() {
-            let is_suspicious = |kind: &NameKind| brake::may_mean_left(*kind, text);
-            if unnamed.get(&at).is_some_and(is_suspicious) {
-                unnamed.remove(&at);
-                let text = text.to_owned();
-                let reason = StatusReason::Suspicious { line, text };
-                let question = guess_status(&self.table.columns[at], reason);
-                self.questions.push(question);
+    /// Looks at the columns that no option and no preset names. If one may say that somebody has left who would be added, it is
+    /// a question.
+    fn look_for_leavers(&mut self, staying: &[(u64, &StringRecord)]) {
+        let columns = self.table.columns.iter().zip(&self.plan.uses);
+        for (at, (column, used)) in columns.enumerate() {
+            let Some(Use::Unnamed) = used else {
+                continue;
+            };
+            let kind = match brake::name_kind(&column.name) {
+                // A no means something else if another column says who has left.
+                NameKind::Unknown if self.plan.has_status() => NameKind::Other,
+                kind => kind,
+            };
+            let says_left = |(line, cells): &(u64, &StringRecord)| {
+                let value = cells.get(at).filter(|it| brake::may_mean_left(kind, it));
+                Some((*line, quoted(value?)))
+            };
+            if let Some((line, value)) = staying.iter().find_map(says_left) {
+                let text = format!(
+                    "line {line}: column {} says {value}, but the person would be added; answer with --left and --stay if \
+                     the column says who has left, otherwise with --ignore COLUMN",
+                    quoted(&column.name),
+                );
+                self.questions.push(guess_status(column, Some(text)));
             }
         }
     }
+}
+
+const NOT_UTF_8: &str = "invalid UTF-8; save the file as UTF-8";
+/// Spreadsheets leave out empty cells at the end, and so does a download that broke off.
+const CUT: &str = "the row ends before the column that says who has left; add the missing cells, or export the file again";
+
+/// Reads a row. Without a sign-up time, the entry has the time `now`.
+///
+/// # Errors
+/// Also in the row of a person who is not added: another row may have the same person. An error quotes nothing, because any
+/// text may be an address in disguise.
+pub(super) fn read(
+    line: u64,
+    cells: &StringRecord,
+    plan: &Plan,
+    now: SystemTime,
+) -> anyhow::Result<Person> {
+    let email = parse_email(cell(cells, plan, Field::Email)?)?;
+    let mut person = Person {
+        line,
+        verdict: verdict(cells, plan)?,
+        email: email.clone(),
+        entry: None,
+        has_no_time: false,
+        has_invalid_source: false,
+    };
+    if person.verdict == Verdict::Stays {
+        let joined_at = time(cells, plan, Field::JoinedAt)?;
+        let mut entry = WaitlistEntry::new(email, joined_at.unwrap_or(now));
+        let source = cell(cells, plan, Field::Source)?;
+        entry.source = source.parse().ok();
+        entry.confirmed_at = time(cells, plan, Field::ConfirmedAt)?;
+        entry.asked_at = time(cells, plan, Field::AskedAt)?;
+        person.has_no_time = joined_at.is_none();
+        person.has_invalid_source = entry.source.is_none() && !source.is_empty();
+        person.entry = Some(entry);
+    }
+    Ok(person)
+}
+
+/// Returns what the row says about the person. If several columns disagree, the greatest verdict counts.
+fn verdict(cells: &StringRecord, plan: &Plan) -> anyhow::Result<Verdict> {
+    let mut verdict = plan.everybody.unwrap_or(Verdict::Stays);
+    for (at, used) in plan.uses.iter().enumerate() {
+        if let Some(Use::Status(listed)) = used {
+            let value = cells.get(at).context(CUT)?;
+            ensure!(!value.contains(char::REPLACEMENT_CHARACTER), NOT_UTF_8);
+            // The plan lists all values.
+            verdict = verdict.max(listed.verdict(value).unwrap_or(Verdict::Undecided));
+        }
+    }
+    Ok(verdict)
+}
+
+/// Returns the cell of a field without the white space around it, or an empty one.
+fn cell<'a>(cells: &'a StringRecord, plan: &Plan, field: Field) -> anyhow::Result<&'a str> {
+    let cell = plan.column(field).and_then(|at| cells.get(at));
+    let cell = cell.unwrap_or_default().trim();
+    // Other text was replaced when the row was read.
+    ensure!(!cell.contains(char::REPLACEMENT_CHARACTER), NOT_UTF_8);
+    Ok(cell)
+}
+
+fn time(cells: &StringRecord, plan: &Plan, field: Field) -> anyhow::Result<Option<SystemTime>> {
+    let text = cell(cells, plan, field)?;
+    if times::means_no_time(text) {
+        return Ok(None);
+    }
+    let time = times::parse(text, plan.date_format.as_deref());
+    let time = time
+        .with_context(|| format!("invalid time in column {}; see --date-format", field.name()))?;
+    match time_problem(time) {
+        // The clock of a server may have been wrong.
+        Some(problem) if !plan.is_own => bail!(problem),
+        _ => Ok(Some(time)),
+    }
+}
+
+fn parse_email(typed: &str) -> anyhow::Result<Email> {
+    // Google writes several addresses of a person like this.
+    let first = typed.split(" ::: ").next().unwrap_or_default();
+    Email::parse(without_name(first)).map_err(|error| match error {
+        InvalidEmail::Empty => anyhow!("missing address"),
+        error => anyhow!("invalid address: {error}"),
+    })
 }

@@ -14,7 +14,7 @@ pub(super) struct Column {
     /// The different values that are not empty, in the order of the file. Values that differ in case are the same.
     pub(super) values: Vec<Value>,
     /// Where each of them is, by the form in which values are compared.
-    indexes: HashMap<String, usize>,
+    pub(super) indexes: HashMap<String, usize>,
     /// Whether the column has more of them.
     pub(super) has_more: bool,
     /// Number of cells that are not empty.
@@ -30,13 +30,6 @@ pub(super) struct Value {
 }
 
 impl Column {
-    pub(super) fn new(name: String) -> Self {
-        Self {
-            name,
-            ..Self::default()
-        }
-    }
-
     /// Looks at the cell of a row. Empty ones are counted elsewhere, because a row may lack them.
     pub(super) fn add(&mut self, cell: &str) {
         let text = cell.trim();

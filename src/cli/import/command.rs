@@ -1,19 +1,20 @@
 //! Runs `landing import`.
 
-use std::{env, io, mem};
+use std::{env, mem};
 
 use anyhow::{Context, anyhow};
 
 use super::{
-    adding, ask::check_asking, check::Checked, input_file, options::ImportArgs, presets, preview,
-    report::ImportReport, table::Table,
+    adding::{self, ImportReport},
+    ask::check_asking,
+    input_file,
+    options::ImportArgs,
+    presets, preview,
+    table::Table,
 };
 use crate::cli::{
     store_location::StoreLocation,
-    terminal::{
-        output::OutputArgs,
-        question::{Terminal, can_ask},
-    },
+    terminal::{output::OutputArgs, question::Terminal},
 };
 
 pub(in crate::cli) fn run(args: &ImportArgs) -> anyhow::Result<()> {
@@ -28,7 +29,8 @@ pub(in crate::cli) fn run(args: &ImportArgs) -> anyhow::Result<()> {
     let table = input_file::read(path).and_then(|text| Table::read(&text));
     let table = table.with_context(nothing)?;
     let mut typed = typed_args(&location);
-    let checked = check_or_ask(args, &table, &mut typed).with_context(nothing)?;
+    let terminal = Terminal::open().filter(|_| !args.common.output.json);
+    let checked = check_asking(terminal, &table, &mut typed).with_context(nothing)?;
     let mut report = ImportReport::new(&checked);
     if let Some(obstacle) = checked.obstacle() {
         args.common
@@ -58,20 +60,6 @@ fn typed_args(location: &StoreLocation) -> Vec<String> {
         _ => arg,
     })
     .collect()
-}
-
-/// Checks the file. On a terminal, asks the open questions, and adds the answers to the arguments.
-fn check_or_ask<'a>(
-    args: &ImportArgs,
-    table: &'a Table,
-    typed: &mut Vec<String>,
-) -> anyhow::Result<Checked<'a>> {
-    let mut terminal = Terminal {
-        input: &mut io::stdin().lock(),
-        output: &mut io::stderr().lock(),
-    };
-    let can_ask = can_ask() && !args.common.output.json;
-    check_asking(can_ask.then_some(&mut terminal), table, typed)
 }
 
 fn print_presets(output: &OutputArgs) -> anyhow::Result<()> {

@@ -6,36 +6,11 @@ use std::{
     path::Path,
 };
 
+use anyhow::{Context, ensure};
 use encoding_rs_io::DecodeReaderBytesBuilder;
-use thiserror::Error;
 
-/// The number of bytes in which null bytes are searched for. A spreadsheet or an archive has some, and text in UTF-16 has one
-/// at least at each separator.
-const NULL_SEARCH_BYTES: usize = 1 << 10;
 /// The beginning of every backup.
 const BACKUP: &str = "{\"backup\":";
-
-/// Why a file cannot be read, whatever its columns mean.
-#[derive(Debug, Error)]
-pub(crate) enum FileError {
-    #[error("cannot read the file")]
-    Io(#[from] io::Error),
-    #[error(
-        "the file is not text in UTF-8; save a spreadsheet as CSV in UTF-8, and unpack an archive first"
-    )]
-    NotText,
-    #[error("the file is a JSON array; write one object per line, for example with `jq -c '.[]'`")]
-    JsonArray,
-    #[error(
-        "line {line} has an address, so the file has no header row: add one that names the columns, such as \
-         \"email,joined_at\"; or write one address per line, and nothing else"
-    )]
-    NoHeaderRow { line: u64 },
-    #[error("line {line}: the header row cannot be read: {reason}")]
-    InvalidHeaderRow { line: u64, reason: &'static str },
-    #[error("the file is a backup, which has more than people; run `landing restore FILE` instead")]
-    Backup,
-}
 
 /// Returns the name of a file for messages.
 pub(in crate::cli) fn display_name(path: Option<&Path>) -> String {
@@ -43,15 +18,13 @@ pub(in crate::cli) fn display_name(path: Option<&Path>) -> String {
 }
 
 /// Reads a file, or standard input, to memory.
-///
-/// # Errors
-/// [`FileError`].
-pub(in crate::cli) fn read(path: Option<&Path>) -> Result<String, FileError> {
+pub(in crate::cli) fn read(path: Option<&Path>) -> anyhow::Result<String> {
     let mut bytes = Vec::new();
-    match path {
-        Some(path) => File::open(path)?.read_to_end(&mut bytes)?,
-        None => io::stdin().lock().read_to_end(&mut bytes)?,
+    let read = match path {
+        Some(path) => File::open(path).and_then(|mut file| file.read_to_end(&mut bytes)),
+        None => io::stdin().lock().read_to_end(&mut bytes),
     };
+    read.context("cannot read the file")?;
     decode(&bytes)
 }
 
@@ -59,17 +32,20 @@ pub(in crate::cli) fn read(path: Option<&Path>) -> Result<String, FileError> {
 /// matters only in cells that are used.
 ///
 /// # Errors
-/// [`FileError`], if it is not text.
-pub(super) fn decode(bytes: &[u8]) -> Result<String, FileError> {
+/// If it is not text, or a backup.
+pub(super) fn decode(bytes: &[u8]) -> anyhow::Result<String> {
     let mut decoder = DecodeReaderBytesBuilder::new().strip_bom(true).build(bytes);
     let mut text = Vec::new();
     decoder.read_to_end(&mut text)?;
-    if text.iter().take(NULL_SEARCH_BYTES).any(|it| *it == 0) {
-        return Err(FileError::NotText);
-    }
+    // A spreadsheet or an archive has null bytes, and text in UTF-16 has one at least at each separator.
+    ensure!(
+        !text.contains(&0),
+        "the file is not text in UTF-8; save a spreadsheet as CSV in UTF-8, and unpack an archive first"
+    );
     let text = String::from_utf8_lossy(&text);
-    if text.starts_with(BACKUP) {
-        return Err(FileError::Backup);
-    }
+    ensure!(
+        !text.starts_with(BACKUP),
+        "the file is a backup, which has more than people; run `landing restore FILE` instead"
+    );
     Ok(text.replace("\r\n", "\n").replace('\r', "\n"))
 }

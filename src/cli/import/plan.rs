@@ -3,16 +3,45 @@
 
 use std::collections::HashMap;
 
-use anyhow::{Context, anyhow, bail};
+use anyhow::{Context, anyhow, bail, ensure};
+use clap::ValueEnum;
 
 use super::{
     column::Column,
-    field::Field,
     options::PlanOptions,
     presets,
     table::Table,
     text::{fold, quoted},
 };
+
+/// What a column may hold. The names are those in an export and in `--map`.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub(super) enum Field {
+    Email,
+    JoinedAt,
+    Source,
+    ConfirmedAt,
+    /// When the site promised to ask for a confirmation. An export does not have it.
+    AskedAt,
+}
+
+impl Field {
+    pub(super) fn name(self) -> String {
+        let value = self.to_possible_value();
+        value.map_or_else(String::new, |it| it.get_name().to_owned())
+    }
+
+    /// Returns the field with exactly this name.
+    pub(super) fn from_name(name: &str) -> Option<Self> {
+        Self::from_str(name, false).ok()
+    }
+
+    /// Returns whether the column has times.
+    pub(super) fn is_time(self) -> bool {
+        matches!(self, Self::JoinedAt | Self::ConfirmedAt | Self::AskedAt)
+    }
+}
 
 /// Whether a person belongs on the list. If several columns or rows disagree, the greatest counts.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -30,10 +59,10 @@ pub enum Verdict {
 pub(super) enum Use {
     Map(Field),
     Status(StatusValues),
-    /// Not read. Unless an option or a preset names it, its words are still looked at.
-    Ignored {
-        is_named: bool,
-    },
+    /// Not read.
+    Ignored,
+    /// Not read either, but its words are looked at, because neither an option nor a preset names it.
+    Unnamed,
 }
 
 /// What the values of a column say about a person. That of `*` is what every other value says that is not empty.
@@ -81,21 +110,17 @@ impl Plan {
     pub(super) fn new(table: &Table, options: &PlanOptions) -> anyhow::Result<Self> {
         let mut plan = Self::of_own_names(table);
         plan.apply_preset(table, options.preset.as_deref())?;
-        if options.nobody_left && plan.everybody == Some(Verdict::Left) {
-            bail!(
-                "the preset says that everybody in the file has left, so leave out --nobody-left"
-            );
-        }
+        let everybody_left = plan.everybody == Some(Verdict::Left);
         plan.apply(table, options, true)?;
         let ignores_all = options.ignore_rest || options.everybody_left || options.preset.is_some();
         for (column, used) in table.columns.iter().zip(&mut plan.uses) {
             // An empty column says nothing.
             if used.is_none() && (ignores_all || column.filled == 0) {
-                *used = Some(Use::Ignored { is_named: false });
+                *used = Some(Use::Unnamed);
             }
         }
-        if options.nobody_left && plan.has_status() {
-            bail!("a column says who has left, so leave out --nobody-left");
+        if options.nobody_left && (everybody_left || plan.has_status()) {
+            bail!("a column or the preset says who has left, so leave out --nobody-left");
         }
         Ok(plan)
     }
@@ -127,17 +152,16 @@ impl Plan {
             return Ok(());
         }
         let Some((preset, file)) = presets::find(table, name) else {
-            return match name {
-                None => Ok(()),
-                Some(name) => Err(anyhow!(
-                    "the file does not have the columns of a preset {}; see `landing import --presets`",
-                    quoted(name)
-                )),
-            };
+            ensure!(
+                name.is_none(),
+                "the file does not have the columns of a preset {}; see `landing import --presets`",
+                quoted(name.unwrap_or_default())
+            );
+            return Ok(());
         };
         let ignored = |it: &Column| {
             let is_always = file.always.contains(&it.name);
-            is_always.then_some(Use::Ignored { is_named: true })
+            is_always.then_some(Use::Ignored)
         };
         *self = Self {
             uses: table.columns.iter().map(ignored).collect(),
@@ -164,12 +188,9 @@ impl Plan {
                 "write --map FIELD=COLUMN; the fields are email, joined_at, source, confirmed_at and asked_at",
             )?;
             if let Some(at) = find(column)? {
-                let is_same =
-                    |it: &&mut Option<Use>| matches!(it, Some(Use::Map(it)) if *it == field);
-                self.uses
-                    .iter_mut()
-                    .filter(is_same)
-                    .for_each(|it| *it = None);
+                if let Some(before) = self.column(field) {
+                    self.uses[before] = None;
+                }
                 self.uses[at] = Some(Use::Map(field));
             }
         }
@@ -190,16 +211,15 @@ impl Plan {
         }
         for column in &options.ignore {
             if let Some(at) = find(column)? {
-                self.uses[at] = Some(Use::Ignored { is_named: true });
+                self.uses[at] = Some(Use::Ignored);
             }
         }
         if options.everybody_left || options.nobody_left {
             let (left, stays) = (Verdict::Left, Verdict::Stays);
             self.everybody = Some(if options.everybody_left { left } else { stays });
         }
-        if options.date_format.is_some() {
-            self.date_format.clone_from(&options.date_format);
-        }
+        let date_format = options.date_format.clone();
+        self.date_format = date_format.or(self.date_format.take());
         Ok(())
     }
 
@@ -210,12 +230,12 @@ impl Plan {
     }
 
     fn add_status(&mut self, at: usize, value: &str, verdict: Verdict) {
-        if !matches!(self.uses[at], Some(Use::Status(_))) {
-            self.uses[at] = Some(Use::Status(StatusValues::default()));
-        }
-        if let Some(Use::Status(values)) = &mut self.uses[at] {
-            values.0.insert(fold(value), verdict);
-        }
+        let mut values = match self.uses[at].take() {
+            Some(Use::Status(values)) => values,
+            _ => StatusValues::default(),
+        };
+        values.0.insert(fold(value), verdict);
+        self.uses[at] = Some(Use::Status(values));
     }
 
     /// Returns the column that has a field.

@@ -4,9 +4,8 @@ use std::io::{self, Write};
 
 use super::{
     check::Checked,
-    column::Column,
-    person::InvalidRow,
-    plan::Use,
+    column::{Column, Value},
+    plan::{Use, Verdict},
     question::command,
     text::{is_showable, quoted},
 };
@@ -26,42 +25,65 @@ pub(super) fn write(
     if checked.questions.is_empty() {
         return write_invalid(out, file, &checked.invalid);
     }
-    let Checked { table, plan, .. } = checked;
-    writeln!(out, "rows: {}", table.rows.len())?;
-    if let Some(preset) = plan.preset {
-        writeln!(out, "preset: {preset}")?;
-    }
-    for (column, used) in table.columns.iter().zip(&plan.uses) {
-        write!(out, "column {}", quoted(&column.name))?;
-        if let Some(used) = used {
-            write!(out, " ({})", describe(used))?;
-        }
-        writeln!(out, ": {}", describe_values(column))?;
-    }
+    writeln!(out, "rows: {}", checked.table.rows.len())?;
+    write_columns(out, checked.plan.preset, &describe_columns(checked))?;
     let command = command(args, &checked.questions);
     writeln!(out, "\ncomplete this command:\n  {command}")
+}
+
+/// Writes what each column is for, and what it has.
+pub(super) fn write_columns(
+    out: &mut dyn Write,
+    preset: Option<&str>,
+    columns: &[(String, String)],
+) -> io::Result<()> {
+    if let Some(preset) = preset {
+        writeln!(out, "preset: {preset}")?;
+    }
+    columns
+        .iter()
+        .try_for_each(|(name, text)| writeln!(out, "column {}: {text}", quoted(name)))
 }
 
 /// Writes the rows that cannot be read.
 pub(super) fn write_invalid(
     out: &mut dyn Write,
     file: &str,
-    rows: &[(u64, InvalidRow)],
+    rows: &[(u64, String)],
 ) -> io::Result<()> {
     rows.iter()
         .try_for_each(|(line, reason)| writeln!(out, "{file}:{line}: {reason}"))
 }
 
-/// Returns the different values of a column and how often each occurs, or an example. Addresses and long texts are never
-/// printed.
-fn describe_values(column: &Column) -> String {
-    let Column {
-        values,
-        filled,
-        empty,
-        ..
-    } = column;
-    let is_repeated = (values.len() as u64) < *filled || values.len() <= EXAMPLES_MAX;
+/// Returns what each column is for, its different values and how often each occurs, or an example. Addresses and long texts are
+/// never printed.
+pub(super) fn describe_columns(checked: &Checked<'_>) -> Vec<(String, String)> {
+    let columns = checked.table.columns.iter().zip(&checked.plan.uses);
+    let columns = columns.map(|(column, used)| {
+        let used = used.as_ref();
+        let mut parts = Vec::from_iter(used.map(|used| match used {
+            Use::Map(field) => field.name(),
+            Use::Status(_) => "says who has left".to_owned(),
+            Use::Ignored | Use::Unnamed => "ignored".to_owned(),
+        }));
+        parts.extend(describe_values(column, used));
+        (column.name.clone(), parts.join("; "))
+    });
+    columns.collect()
+}
+
+fn describe_values(column: &Column, used: Option<&Use>) -> Vec<String> {
+    let (values, filled) = (&column.values, column.filled);
+    let meaning = |value: &str| match used {
+        Some(Use::Status(listed)) => match listed.verdict(value) {
+            Some(Verdict::Stays) => " (stays)",
+            Some(Verdict::Undecided) => " (undecided)",
+            Some(Verdict::Left) => " (left)",
+            None => "",
+        },
+        _ => "",
+    };
+    let is_repeated = (values.len() as u64) < filled || values.len() <= EXAMPLES_MAX;
     let are_few = !column.has_more && values.len() <= VALUES_SHOWN_MAX && is_repeated;
     let has_addresses = values.iter().any(|it| it.text.contains(['@', '＠']));
     let mut parts = match &values[..] {
@@ -72,24 +94,15 @@ fn describe_values(column: &Column) -> String {
         }
         values if are_few => values
             .iter()
-            .map(|it| format!("{} × {}", it.count, quoted(&it.text)))
+            .map(|Value { text, count }| format!("{count} × {}{}", quoted(text), meaning(text)))
             .collect(),
         [example, ..] => {
             let example = quoted(&example.text);
             vec![format!("{filled} with many values, such as {example}")]
         }
     };
-    if *empty > 0 {
-        parts.push(format!("{empty} empty"));
+    if column.empty > 0 {
+        parts.push(format!("{} empty{}", column.empty, meaning("")));
     }
-    parts.join("; ")
-}
-
-/// Returns what a column is for.
-pub(super) fn describe(used: &Use) -> &'static str {
-    match used {
-        Use::Map(field) => field.name(),
-        Use::Status(_) => "says who has left",
-        Use::Ignored { .. } => "ignored",
-    }
+    parts
 }

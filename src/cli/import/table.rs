@@ -1,14 +1,12 @@
 //! Reads the rows of a file: a list of addresses, CSV below a header row, or JSON lines.
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    io::Read,
-};
+use std::{collections::BTreeSet, io::Read};
 
-use csv::{ReaderBuilder, StringRecord};
+use anyhow::{anyhow, bail, ensure};
+use csv::{Position, ReaderBuilder, StringRecord};
 use serde_json::{Map, Value};
 
-use super::{column::Column, input_file::FileError, text::fold};
+use super::{column::Column, text::fold};
 use crate::{
     cli::{address::without_name, export_format::unescape_formula},
     waitlist::Email,
@@ -25,47 +23,12 @@ pub(super) struct Table {
 pub(super) struct Row {
     /// The number of its first line.
     pub(super) line: u64,
-    /// The cells, or why the row cannot be read.
-    pub(super) cells: Result<Cells, &'static str>,
+    /// The cells, or why the row cannot be read. Missing ones at its end are empty.
+    pub(super) cells: Result<StringRecord, &'static str>,
 }
 
-/// The cells of a row. Missing ones at its end are empty.
-pub(super) struct Cells {
-    texts: StringRecord,
-    /// The column of each cell, in ascending order, if the row is an object: it lacks what is empty. Objects with different
-    /// keys would otherwise need as much memory as all rows with all columns.
-    columns: Option<Vec<usize>>,
-}
-
-impl Cells {
-    /// Returns the cell of a column, or `None` if the row ends before.
-    pub(super) fn get(&self, column: usize) -> Option<&str> {
-        match &self.columns {
-            None => self.texts.get(column),
-            Some(columns) => {
-                let at = columns.binary_search(&column).ok();
-                Some(at.map_or("", |at| &self.texts[at]))
-            }
-        }
-    }
-
-    /// Returns the cells with their columns.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (usize, &str)> {
-        let column = |at| self.columns.as_ref().map_or(at, |columns| columns[at]);
-        let texts = self.texts.iter().enumerate();
-        texts.map(move |(at, text)| (column(at), text))
-    }
-}
-
-impl From<StringRecord> for Cells {
-    fn from(texts: StringRecord) -> Self {
-        Self {
-            texts,
-            columns: None,
-        }
-    }
-}
-
+/// Maximum number of keys in JSON lines. Each row has a cell for each key.
+const KEYS_MAX: usize = 200;
 /// Between the cells, by preference.
 const SEPARATORS: [u8; 3] = *b",;\t";
 /// A row after the last one. If it is missing, the last row has an unclosed quotation mark. No text has this character.
@@ -74,25 +37,28 @@ const UNCLOSED: &str = "a quotation mark is not closed, so the rows below it are
 
 impl Table {
     /// Finds out what a text is, and reads it.
-    ///
-    /// # Errors
-    /// [`FileError`].
-    pub(super) fn read(text: &str) -> Result<Self, FileError> {
+    pub(super) fn read(text: &str) -> anyhow::Result<Self> {
         let first = text.lines().find(|line| !line.trim().is_empty());
         let first = first.unwrap_or_default();
         let (names, mut rows) = match first.trim_start().chars().next() {
-            Some('{') => read_json_lines(text),
-            Some('[') => return Err(FileError::JsonArray),
+            Some('{') => read_json_lines(text)?,
+            Some('[') => bail!(
+                "the file is a JSON array; write one object per line, for example with `jq -c '.[]'`"
+            ),
             Some(_) if Email::parse(without_name(first)).is_err() => read_csv(text, first)?,
             _ => (Vec::new(), read_list(text)),
         };
-        let is_empty = |cells: &Cells| cells.iter().all(|(_, it)| it.trim().is_empty());
+        let is_empty = |cells: &StringRecord| cells.iter().all(|it| it.trim().is_empty());
         rows.retain(|row| !row.cells.as_ref().is_ok_and(is_empty));
-        let mut columns: Vec<_> = names.into_iter().map(Column::new).collect();
+        let column = |name| Column {
+            name,
+            ..Column::default()
+        };
+        let mut columns: Vec<_> = names.into_iter().map(column).collect();
         let readable = || rows.iter().filter_map(|row| row.cells.as_ref().ok());
-        for (at, text) in readable().flat_map(Cells::iter) {
-            if let Some(column) = columns.get_mut(at) {
-                column.add(text);
+        for cells in readable() {
+            for (column, cell) in columns.iter_mut().zip(cells) {
+                column.add(cell);
             }
         }
         for column in &mut columns {
@@ -115,42 +81,48 @@ fn read_list(text: &str) -> Vec<Row> {
         // Somebody may have taken the address off the list like this.
         cells: match text.trim_start().starts_with('#') {
             true => Err("the line begins with #; remove the line, or the #"),
-            false => Ok(StringRecord::from(vec![without_name(text)]).into()),
+            false => Ok(StringRecord::from(vec![without_name(text)])),
         },
     };
     (1..).zip(text.lines()).map(row).collect()
 }
 
-/// Returns the names of the columns, and the rows.
-fn read_json_lines(text: &str) -> (Vec<String>, Vec<Row>) {
-    let mut columns = HashMap::new();
-    let lines = (1..).zip(text.lines());
-    let lines = lines.filter(|(_, text)| !text.trim().is_empty());
-    let rows = lines.map(|(line, text)| Row {
+/// Returns the names of the columns, and the rows. An inner object or array is one value, its text.
+fn read_json_lines(text: &str) -> anyhow::Result<(Vec<String>, Vec<Row>)> {
+    let lines = || (1..).zip(text.lines());
+    let lines = || lines().filter(|(_, text)| !text.trim().is_empty());
+    let parse = |text| serde_json::from_str::<Map<String, Value>>(text);
+    let objects = lines().filter_map(|(_, text)| parse(text).ok());
+    let names: BTreeSet<_> = objects.flatten().map(|(key, _)| key).collect();
+    ensure!(
+        names.len() <= KEYS_MAX,
+        "the objects have more than {KEYS_MAX} different keys; keep those that the import needs"
+    );
+    let cell = |value: Option<&Value>| match value {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+    };
+    let rows = lines().map(|(line, text)| Row {
         line,
-        cells: match serde_json::from_str(text) {
-            Ok(object) => Ok(cells_of(object, &mut columns)),
+        cells: match parse(text) {
+            Ok(object) => Ok(names.iter().map(|name| cell(object.get(name))).collect()),
             Err(_) => Err("invalid JSON: each line must be one object"),
         },
     });
     let rows = rows.collect();
-    let mut names: Vec<_> = columns.into_iter().collect();
-    names.sort_unstable_by_key(|(_, at)| *at);
-    (names.into_iter().map(|(name, _)| name).collect(), rows)
+    Ok((names.into_iter().collect(), rows))
 }
 
 /// Returns the names of the columns, and the rows. `first` is the header row.
-fn read_csv(text: &str, first: &str) -> Result<(Vec<String>, Vec<Row>), FileError> {
+fn read_csv(text: &str, first: &str) -> anyhow::Result<(Vec<String>, Vec<Row>)> {
     let separator = find_separator(first);
     let lines = text.as_bytes().chain(b"\n".as_slice());
     let reader = builder(separator).from_reader(lines.chain(END.as_bytes()));
     let records = reader.into_records().map_while(Result::ok);
     let mut rows: Vec<_> = records.map(|record| csv_row(text, &record)).collect();
     if let Some(mut end) = rows.pop()
-        && end
-            .cells
-            .as_ref()
-            .is_ok_and(|cells| cells.texts != [END][..])
+        && end.cells.as_ref().is_ok_and(|cells| *cells != [END][..])
     {
         end.cells = Err(UNCLOSED);
         rows.push(end);
@@ -158,32 +130,12 @@ fn read_csv(text: &str, first: &str) -> Result<(Vec<String>, Vec<Row>), FileErro
     let names = column_names(rows.remove(0))?;
     for row in &mut rows {
         if let Ok(cells) = &mut row.cells
-            && let Err(reason) = check_cells(&mut cells.texts, names.len(), separator.into())
+            && let Err(reason) = check_cells(cells, names.len(), separator.into())
         {
             row.cells = Err(reason);
         }
     }
     Ok((names, rows))
-}
-
-/// Returns the values of an object in the order of the columns, and adds its other keys to them. An inner object or array is
-/// one value, its text.
-fn cells_of(object: Map<String, Value>, columns: &mut HashMap<String, usize>) -> Cells {
-    let mut cells = BTreeMap::new();
-    for (key, value) in object {
-        let next = columns.len();
-        let column = *columns.entry(key).or_insert(next);
-        let text = match value {
-            Value::Null => String::new(),
-            Value::String(text) => text,
-            other => other.to_string(),
-        };
-        cells.insert(column, text);
-    }
-    Cells {
-        texts: cells.values().collect(),
-        columns: Some(cells.into_keys().collect()),
-    }
 }
 
 /// Returns the separator that divides the header row into the most cells.
@@ -208,35 +160,29 @@ fn builder(separator: u8) -> ReaderBuilder {
 }
 
 fn csv_row(text: &str, record: &StringRecord) -> Row {
-    let (line, byte) = record
-        .position()
-        .map_or((1, 0), |it| (it.line(), it.byte() as usize));
-    // The position is before the empty lines that precede the row.
-    let rest = text.as_bytes().get(byte..).unwrap_or_default();
-    let empty = rest.iter().take_while(|byte| **byte == b'\n').count();
+    let position = record.position().cloned();
+    let position = position.unwrap_or_else(Position::new);
+    // It is before the empty lines that precede the row.
+    let rest = text.get(position.byte() as usize..).unwrap_or_default();
+    let empty = rest.len() - rest.trim_start_matches('\n').len();
     Row {
-        line: line + empty as u64,
-        cells: Ok(record
-            .iter()
-            .map(unescape_formula)
-            .collect::<StringRecord>()
-            .into()),
+        line: position.line() + empty as u64,
+        cells: Ok(record.iter().map(unescape_formula).collect()),
     }
 }
 
-fn column_names(header: Row) -> Result<Vec<String>, FileError> {
-    let line = header.line;
-    let invalid = |reason| FileError::InvalidHeaderRow { line, reason };
-    let cells = header.cells.map_err(invalid)?.texts;
+fn column_names(Row { line, cells }: Row) -> anyhow::Result<Vec<String>> {
+    let unreadable = |reason| anyhow!("line {line}: the header row cannot be read: {reason}");
+    let cells = cells.map_err(unreadable)?;
     let is_address = |cell: &str| Email::parse(without_name(cell)).is_ok();
-    if cells.iter().any(is_address) {
-        return Err(FileError::NoHeaderRow { line });
-    }
-    if cells
-        .iter()
-        .any(|cell| cell.contains(char::REPLACEMENT_CHARACTER))
-    {
-        return Err(invalid("invalid UTF-8; save the file as UTF-8"));
+    ensure!(
+        !cells.iter().any(is_address),
+        "line {line} has an address, so the file has no header row: add one that names the columns, such as \
+         \"email,joined_at\"; or write one address per line, and nothing else"
+    );
+    let is_invalid = |cell: &str| cell.contains(char::REPLACEMENT_CHARACTER);
+    if cells.iter().any(is_invalid) {
+        return Err(unreadable("invalid UTF-8; save the file as UTF-8"));
     }
     let mut columns: Vec<String> = Vec::new();
     for (name, number) in cells.iter().zip(1..) {
@@ -261,17 +207,12 @@ fn check_cells(
         let mut cells = line.split(separator);
         cells.clone().count() == columns && cells.any(is_address)
     };
-    if cells
-        .iter()
-        .any(|cell| cell.split('\n').skip(1).any(is_row))
-    {
+    let mut lines = cells.iter().flat_map(|cell| cell.split('\n').skip(1));
+    if lines.any(is_row) {
         return Err(UNCLOSED);
     }
-    if cells
-        .iter()
-        .skip(columns)
-        .any(|cell| !cell.trim().is_empty())
-    {
+    let mut others = cells.iter().skip(columns);
+    if others.any(|cell| !cell.trim().is_empty()) {
         return Err(
             "more cells than in the header row, so they may be in the wrong columns; quote the cells that contain a \
              separator",
@@ -285,16 +226,16 @@ fn check_cells(
 /// column has addresses. Returns the text of each address, and its line.
 ///
 /// # Errors
-/// [`FileError`], and the number of a row that cannot be read, or that has several addresses.
+/// Also if a row cannot be read, or has several addresses.
 pub(in crate::cli) fn read_addresses(text: &str) -> anyhow::Result<Vec<(u64, String)>> {
     let mut addresses = Vec::new();
     let mut column = None;
     for Row { line, cells } in Table::read(text)?.rows {
-        let cells = cells.map_err(|reason| anyhow::anyhow!("line {line}: {reason}"))?;
+        let cells = cells.map_err(|reason| anyhow!("line {line}: {reason}"))?;
         let is_address = |(_, text): &(usize, &str)| Email::parse(without_name(text)).is_ok();
-        let found: Vec<_> = cells.iter().filter(is_address).collect();
+        let found: Vec<_> = cells.iter().enumerate().filter(is_address).collect();
         let at = *column.get_or_insert(found.first().map_or(0, |(at, _)| *at));
-        anyhow::ensure!(
+        ensure!(
             found.iter().all(|(other, _)| *other == at),
             "line {line}: more than one address or column; write one address per line, or remove the other columns"
         );

@@ -1,13 +1,11 @@
 //! The times of an imported file: RFC 3339 (ISO 8601), those of Go, and those that `--date-format` describes.
 
-use std::time::SystemTime;
+use std::{collections::HashSet, time::SystemTime};
 
 use anyhow::ensure;
 use jiff::{
     Timestamp,
-    civil::{DateTime, Time},
     fmt::strtime::{self, BrokenDownTime},
-    tz::Offset,
 };
 
 use crate::cli::time;
@@ -56,61 +54,38 @@ fn parse_default(text: &str) -> Option<SystemTime> {
     time::parse(in_utc).or_else(|| go().map(Into::into))
 }
 
-/// Parses a text that begins with a date in this format. Unless the format has one, a time of day may follow.
+/// Parses a text that begins with a date in this format. Unless the format has one, a time of day may follow, and a zone such as
+/// `+01:00`, `UTC` or `GMT+1`.
 fn parse_with(format: &str, text: &str) -> Option<SystemTime> {
     // Browsers put a narrow space before AM and PM.
     let text = text.trim().replace(['\u{a0}', '\u{202f}'], " ");
     let (parsed, length) = BrokenDownTime::parse_prefix(format, &text).ok()?;
     let rest = text.get(length..)?;
-    if let Some(timestamp) = parsed.timestamp() {
+    if let Ok(timestamp) = parsed.to_timestamp() {
         return rest.is_empty().then(|| timestamp.into());
     }
     // `%Y` also reads the `26` of `21.11.26`.
     let date = parsed.to_date().ok().filter(|date| date.year() >= 1000)?;
-    let (clock, zone) = match parsed.hour() {
-        Some(_) => (parsed.to_time().ok()?, rest),
-        None if rest.is_empty() => (Time::midnight(), rest),
-        None => parse_clock(rest)?,
+    let rest = rest.trim_start_matches([' ', ',', 'T']);
+    let clock = |format: &&str| {
+        let (parsed, length) = BrokenDownTime::parse_prefix(format, rest).ok()?;
+        Some((parsed.to_time().ok()?, rest.get(length..)?))
     };
-    let offset = match parsed.offset() {
-        Some(offset) if zone.is_empty() => offset,
-        _ => parse_zone(zone)?,
-    };
-    let local = DateTime::from_parts(date, clock);
-    offset.to_timestamp(local).ok().map(Into::into)
-}
-
-/// Parses the text after a date: a separator and a time of day. Also returns the text after that.
-fn parse_clock(text: &str) -> Option<(Time, &str)> {
-    let clock = text.trim_start_matches([' ', ',', 'T']);
-    if clock.len() == text.len() {
-        return None;
-    }
-    CLOCKS.iter().find_map(|format| {
-        let (parsed, length) = BrokenDownTime::parse_prefix(format, clock).ok()?;
-        Some((parsed.to_time().ok()?, clock.get(length..)?))
-    })
-}
-
-/// Parses a zone: nothing, `Z`, `UTC`, or an offset such as `+01:00`, `+0100` or `GMT+1`.
-fn parse_zone(text: &str) -> Option<Offset> {
-    let zone = text
+    let clock = CLOCKS
+        .iter()
+        .find_map(clock)
+        .filter(|_| parsed.hour().is_none());
+    let (clock, zone) = clock.or_else(|| Some((parsed.to_time().ok()?, rest)))?;
+    let zone = zone
         .trim()
         .trim_start_matches("GMT")
         .trim_start_matches("UTC");
-    let (sign, digits) = match (zone, zone.strip_prefix('+')) {
-        ("" | "Z", _) => return Some(Offset::UTC),
-        (_, Some(digits)) => (1, digits),
-        (_, None) => (-1, zone.strip_prefix('-')?),
+    // RFC 3339 has two digits.
+    let zone = match zone.as_bytes() {
+        [sign @ (b'+' | b'-'), hour] => format!("{}0{}", char::from(*sign), char::from(*hour)),
+        _ => zone.to_owned(),
     };
-    let (hours, minutes) = match digits.split_once(':') {
-        Some(parts) => parts,
-        None => digits.split_at_checked(2).unwrap_or((digits, "0")),
-    };
-    let minutes = if minutes.is_empty() { "0" } else { minutes };
-    let (hours, minutes): (u8, u8) = (hours.parse().ok()?, minutes.parse().ok()?);
-    let seconds = (i32::from(hours) * 60 + i32::from(minutes)) * 60;
-    Offset::from_seconds(sign * seconds).ok()
+    time::parse(&format!("{date}T{clock}{zone}"))
 }
 
 /// Checks that a date can be written in a format, and read again.
@@ -126,16 +101,12 @@ pub(super) fn parse_format(format: &str) -> anyhow::Result<String> {
 
 /// Returns the first time that means different days in these formats, or else the first one.
 pub(super) fn distinguishing<'a>(
-    formats: &[String],
+    formats: &[&str],
     mut times: impl Iterator<Item = &'a str> + Clone,
 ) -> Option<&'a str> {
-    let first = times.clone().next();
-    let differs = |time: &&str| {
-        let mut days = formats.iter().map(|format| day(format, time));
-        let day = days.next();
-        days.any(|other| Some(other) != day)
-    };
-    times.find(differs).or(first)
+    let days = |time: &&str| HashSet::<_>::from_iter(formats.iter().map(|it| day(it, time)));
+    let differing = times.clone().find(|time| days(time).len() > 1);
+    differing.or_else(|| times.next())
 }
 
 /// Returns the day that a time in a format means: `21 November 2026`.
@@ -146,8 +117,7 @@ pub(super) fn day(format: &str, time: &str) -> Option<String> {
 
 /// Returns the common formats in which all these times can be read. With two of them, nobody but the owner knows
 /// whether the day or the month comes first.
-pub(super) fn candidates<'a>(times: impl Iterator<Item = &'a str> + Clone) -> Vec<String> {
+pub(super) fn candidates<'a>(times: impl Iterator<Item = &'a str> + Clone) -> Vec<&'static str> {
     let reads_all = |format: &&str| times.clone().all(|it| parse_with(format, it).is_some());
-    let formats = COMMON_FORMATS.into_iter().filter(reads_all);
-    formats.map(str::to_owned).collect()
+    COMMON_FORMATS.into_iter().filter(reads_all).collect()
 }

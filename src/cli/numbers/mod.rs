@@ -17,7 +17,7 @@ pub(super) use self::{
     days::{Interval, SignUps, utc},
     sources::{Sources, Stages, percent},
 };
-use super::{terminal::progress::entry_progress, waitlist_handle::WaitlistHandle};
+use super::{terminal::progress::progress, waitlist_handle::WaitlistHandle};
 use crate::waitlist::Selection;
 
 /// Maximum number of bars. A list that spans more years than this exceeds it, with one bar per year.
@@ -49,7 +49,7 @@ impl Numbers {
         let mut days = DailyCounts::default();
         let [mut last_24_hours, mut last_7_days, mut last_30_days] = [0; 3];
         let entries = list.entries(selection.clone())?;
-        let bar = entry_progress(entries.count, "reading");
+        let bar = progress(entries.count, "reading");
         for entry in entries.entries.progress_with(bar) {
             let entry = entry?;
             // A time in the future has an age of zero.

@@ -26,10 +26,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     delivery_counts::DeliveryCounts,
     link_check::check_link_of,
-    terminal::{
-        question::{ask, can_ask},
-        signals,
-    },
+    terminal::{question::Terminal, signals},
     wait_for,
     waitlist_handle::WaitlistHandle,
 };
@@ -187,16 +184,16 @@ fn check_results(
 
 /// Asks on the terminal.
 fn confirm(plan: &Plan, template: &Template, location: &str) -> anyhow::Result<()> {
-    if !can_ask() {
-        bail!("there is no terminal to ask on; add --yes, or try --dry-run first");
-    }
+    let terminal = Terminal::open();
+    let mut terminal =
+        terminal.context("there is no terminal to ask on; add --yes, or try --dry-run first")?;
     let question = format!(
         "Send {:?} ({}) to {} on the waitlist in {location}?",
         template.subject(),
         template.id(),
         plan.describe(),
     );
-    if ask(&question, "yn").context("nothing was sent")? != 'y' {
+    if terminal.key(&question, "yn").context("nothing was sent")? != 'y' {
         bail!("nothing was sent");
     }
     Ok(())

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::{brake::Brake, message_writer::MessageWriter, plan::Recipient};
 use crate::{
     cli::{
-        delivery_counts::DeliveryCounts, terminal::progress::entry_progress, wait_for,
+        delivery_counts::DeliveryCounts, terminal::progress::progress, wait_for,
         waitlist_handle::WaitlistHandle,
     },
     mail::{ComposeError, Mailer, SmtpClient},
@@ -68,7 +68,7 @@ impl<'a> Sender<'a> {
     /// Sends all messages. Returns the results, and why the send stopped before the end, if it did.
     pub(super) fn send_all(mut self, recipients: &[Recipient]) -> (DeliveryCounts, Option<String>) {
         let mut counts = DeliveryCounts::default();
-        let bar = entry_progress(recipients.len() as u64, "sending");
+        let bar = progress(recipients.len() as u64, "sending");
         for recipient in recipients.iter().progress_with(bar) {
             // Before anything is recorded: after a crash, those who wait are not in doubt.
             self.wait_for_turn();

@@ -1,7 +1,7 @@
 //! What a command prints: text, or JSON for programs. With `--json`, a list is an object per line, and everything else is
 //! one object.
 
-use std::io::{self, BufWriter, IsTerminal, Seek, Write};
+use std::io::{self, BufWriter, Seek, Write};
 
 use rustix::fs::{FileType, fstat};
 use serde::Serialize;
@@ -78,11 +78,6 @@ pub(crate) fn write_error(target: &str, error: io::Error) -> anyhow::Error {
 /// Writes a number with its noun: `1 entry`, `2 entries`.
 pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
-}
-
-/// Returns whether standard output is a terminal.
-pub(crate) fn is_terminal() -> bool {
-    io::stdout().is_terminal()
 }
 
 /// Prints the output of `write`. A regular file is written directly. For a pipe or a terminal the output is collected

@@ -2,22 +2,10 @@
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Returns a bar that counts entries.
-pub(crate) fn entry_progress(total: u64, message: &'static str) -> ProgressBar {
-    bar(
-        total,
-        message,
-        "{msg} {wide_bar} {percent} % of {human_len}, {eta} left",
-    )
-}
-
-/// Returns a bar for the bytes of a file.
-pub(crate) fn byte_progress(total: u64, message: &'static str) -> ProgressBar {
-    bar(total, message, "{msg} {wide_bar} {percent} %, {eta} left")
-}
-
-fn bar(total: u64, message: &'static str, template: &str) -> ProgressBar {
-    let style = ProgressStyle::with_template(template);
+/// Returns a bar.
+pub(crate) fn progress(total: u64, message: &'static str) -> ProgressBar {
+    let style =
+        ProgressStyle::with_template("{msg} {wide_bar} {percent} % of {human_len}, {eta} left");
     let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
     ProgressBar::new(total)
         .with_style(style)

@@ -4,25 +4,20 @@ use std::io::{self, BufRead, IsTerminal, Write};
 
 /// A terminal, or the texts that a test uses instead.
 pub(crate) struct Terminal<'a> {
-    pub(crate) input: &'a mut dyn BufRead,
-    pub(crate) output: &'a mut dyn Write,
-}
-
-/// Returns whether somebody can answer.
-pub(crate) fn can_ask() -> bool {
-    io::stdin().is_terminal() && io::stderr().is_terminal()
-}
-
-/// Asks on the terminal of the program until one of these keys is pressed.
-pub(crate) fn ask(question: &str, keys: &str) -> io::Result<char> {
-    let mut terminal = Terminal {
-        input: &mut io::stdin().lock(),
-        output: &mut io::stderr().lock(),
-    };
-    terminal.key(question, keys)
+    pub(crate) input: Box<dyn BufRead + 'a>,
+    pub(crate) output: Box<dyn Write + 'a>,
 }
 
 impl Terminal<'_> {
+    /// Returns the terminal of the program, if somebody can answer.
+    pub(crate) fn open() -> Option<Self> {
+        let can_ask = io::stdin().is_terminal() && io::stderr().is_terminal();
+        can_ask.then(|| Self {
+            input: Box::new(io::stdin().lock()),
+            output: Box::new(io::stderr()),
+        })
+    }
+
     /// Asks for a line.
     ///
     /// # Errors

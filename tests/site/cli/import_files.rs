@@ -109,7 +109,7 @@ fn preview_is_short_and_has_no_addresses() {
     let file = format!("email,id,half,text,friend\n{}", rows.collect::<String>());
     let error = why_not(&file, &[]);
     let expected = "rows: 20\n\
-                    column \"email\" (email): 20 with an address\n\
+                    column \"email\": email; 20 with an address\n\
                     column \"id\": 20 with many values, such as \"0\"\n\
                     column \"half\": 10 × \"v0\"; 10 × \"v1\"\n\
                     column \"text\": 20 with a long text\n\
