@@ -6,17 +6,24 @@ export function hasFocus(form: HTMLElement | null): boolean {
   return !!form?.contains(activeElement) || !!activeElement?.contains(form);
 }
 
-/** Moves the focus to a control. Its label and the form's texts are in view too if they have room. */
-export function focusIn(form: HTMLElement | null, control: HTMLElement | null) {
-  control?.focus({ preventScroll: true });
-  const texts = [".waitlist-message", ".waitlist-lead", "label"];
-  keepInView(form, ...texts.map((it) => form?.querySelector(it)), control);
+/** Returns whether a part of the form is in the window. A visitor who has scrolled away is not pulled back. */
+export function isInView(form: HTMLElement | null): boolean {
+  const box = form?.getBoundingClientRect();
+  return !!box && box.bottom >= 0 && box.top <= innerHeight;
 }
 
-/** Keeps elements clear of the toast, the last one above all. A visitor who has scrolled away from the form is not pulled back. */
-export function keepInView(form: HTMLElement | null, ...elements: (Element | null | undefined)[]) {
-  const box = form?.getBoundingClientRect();
-  if (!box || box.bottom < 0 || box.top > innerHeight) return;
+/**
+ * Moves the focus to a control. Its label and the form's texts are in view too if they have room, unless the form was not in
+ * view before it changed: a form that has become smaller may be above the window now.
+ */
+export function focusIn(form: HTMLElement | null, control: HTMLElement | null, wasInView = true) {
+  control?.focus({ preventScroll: true });
+  const texts = [".waitlist-message", ".waitlist-lead", "label"];
+  if (wasInView) keepInView(...texts.map((it) => form?.querySelector(it)), control);
+}
+
+/** Keeps elements clear of the toast, the last one above all. */
+export function keepInView(...elements: (Element | null | undefined)[]) {
   for (const element of elements)
     element?.scrollIntoView({ block: "nearest", behavior: "instant" });
 }

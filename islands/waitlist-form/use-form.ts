@@ -4,7 +4,7 @@ import { flushSync } from "react-dom";
 import type { FormState } from "../bindings/wire";
 import { dismissToast, showToast } from "../toast-store";
 import * as COPY from "./copy.json";
-import { focusIn, hasFocus, keepInView } from "./focus";
+import { focusIn, hasFocus, isInView, keepInView } from "./focus";
 import { emailForm, pristine, type Settings, type Submission, submit } from "./submission";
 import { readCode, trimInvisible } from "./typed";
 import { useUsualTitle } from "./use-usual-title";
@@ -73,6 +73,7 @@ export function useForm(settings: Settings, initial: FormState, onSuccess: () =>
     const after = await submit(submission, sent, settings);
     isSending.current = false;
     const active = hasFocus(refs.form.current) ? null : document.activeElement;
+    const wasInView = isInView(refs.form.current);
     flushSync(() => {
       show(after.form, after.text, after.isError);
       // The visitor must learn that a code is needed. A field with a code is not new.
@@ -80,8 +81,8 @@ export function useForm(settings: Settings, initial: FormState, onSuccess: () =>
         update({ isAnnounced: false, announcement: after.form.code === "" ? after.form.lead : "" });
     });
     // The next step may be higher, and push the element away.
-    if (active) keepInView(refs.form.current, active);
-    else focusIn(refs.form.current, nextControl(after.form));
+    if (active && wasInView) keepInView(active);
+    if (!active) focusIn(refs.form.current, nextControl(after.form), wasInView);
     if (!after.isError) onSuccess();
   }
 
