@@ -18,9 +18,8 @@ use super::{
 Example: landing export -o list.csv
 
 The columns are email, joined_at, source and confirmed_at, which `landing import` knows. With --json, each person is an \
-object on a line. An export has no secret of the \
-list, so it can be passed on. It is no backup: it does not know who has left or who had which message. For that, \
-use `landing backup`.")]
+object on a line. An export has no secret of the list, so it can be passed on. It is no backup: it does not know who has \
+left or who had which message. For that, use `landing backup`.")]
 pub(super) struct ExportArgs {
     #[command(flatten)]
     selection: SelectionArgs,

@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::client::ControlClient;
+use super::{client::ControlClient, socket::Reply};
 use crate::waitlist::{
     Compaction, CorrectOutcome, Delivery, DeliveryResult, DeliveryStart, Email, EntryStream,
-    Erasure, JoinOutcome, Ledger, ListKey, Message, MessageId, OwnerList, Selection, StoreError,
-    StoreFuture, Suppressions, Waitlist, WaitlistEntry,
+    Erasure, JoinOutcome, Ledger, ListKey, Message, MessageId, OwnerList, Selection, StoreFuture,
+    Suppressions, Waitlist, WaitlistEntry,
 };
 
 /// Version of the protocol. A server and a command differ when the program was replaced while the server runs.
@@ -28,9 +28,6 @@ pub(super) enum Call {
     Method(Method),
 }
 
-/// The result of a call, or a part of it.
-pub(super) type Reply<T> = Result<T, StoreError>;
-
 /// Takes the methods of the traits, and makes three things of each: the request, the method of the client, which sends it, and the
 /// call by the server. The arguments after `&` are sent as owned values.
 macro_rules! methods {
@@ -47,7 +44,7 @@ macro_rules! methods {
 
         $(impl $interface for ControlClient {
             $(fn $method(&self, $($key: &$borrowed,)* $($value: $owned),*) -> StoreFuture<'_, $reply> {
-                self.call(Method::$method($($key.to_owned(),)* $($value),*))
+                self.call(request(Call::Method(Method::$method($($key.to_owned(),)* $($value),*))))
             })*
             $($($other)*)?
         })*
@@ -77,7 +74,7 @@ methods! {
         compact() -> Compaction;
         recount() -> i64;
         => fn entries(&self, selection: Selection) -> Reply<EntryStream> {
-            self.read_entries(selection)
+            self.read_entries(&request(Call::Entries(selection)))
         }
     }
     Ledger {
@@ -88,6 +85,14 @@ methods! {
         begin_deliveries(&message: MessageId, deliveries: Vec<DeliveryStart>) -> Vec<bool>;
         finish_deliveries(&message: MessageId, results: Vec<DeliveryResult>) -> ();
     }
+}
+
+/// Returns the line of a request.
+fn request(call: Call) -> Vec<u8> {
+    to_line(&Request {
+        protocol: PROTOCOL_VERSION,
+        call,
+    })
 }
 
 /// Returns a line of JSON.

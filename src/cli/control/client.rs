@@ -9,11 +9,8 @@ use std::{
 use serde::de::DeserializeOwned;
 use tokio::task::spawn_blocking;
 
-use super::{
-    calls::{Call, Method, PROTOCOL_VERSION, Reply, Request, to_line},
-    socket::with_short_path,
-};
-use crate::waitlist::{EntryStream, Selection, StoreError, StoreFuture, flatten_blocks};
+use super::socket::{Reply, with_short_path};
+use crate::waitlist::{EntryStream, StoreError, StoreFuture, flatten_blocks};
 
 /// The list of a running server. A call waits as long as the server works on it: a compaction can take minutes. If the server
 /// ends, the connection does.
@@ -44,32 +41,29 @@ impl ControlClient {
         with_short_path(&self.data, |path| UnixStream::connect(path))
     }
 
-    /// Calls a method.
-    pub(super) fn call<T>(&self, method: Method) -> StoreFuture<'static, T>
+    /// Sends the line of a request whose response is one line.
+    pub(super) fn call<T>(&self, request: Vec<u8>) -> StoreFuture<'static, T>
     where
         T: DeserializeOwned + Send + 'static,
     {
         let client = self.clone();
         Box::pin(async move {
-            let read = spawn_blocking(move || client.send(Call::Method(method))?.read());
+            let read = spawn_blocking(move || client.send(&request)?.read());
             read.await.map_err(|_| StoreError::Stopped)?
         })
     }
 
-    pub(super) fn read_entries(&self, selection: Selection) -> Reply<EntryStream> {
-        let mut replies = self.send(Call::Entries(selection))?;
+    /// Sends the line of a request for entries.
+    pub(super) fn read_entries(&self, request: &[u8]) -> Reply<EntryStream> {
+        let mut replies = self.send(request)?;
         let count = replies.read()?;
         Ok(EntryStream::new(count, flatten_blocks(replies.batches())))
     }
 
-    fn send(&self, call: Call) -> Reply<ReplyReader> {
-        let line = to_line(&Request {
-            protocol: PROTOCOL_VERSION,
-            call,
-        });
+    fn send(&self, request: &[u8]) -> Reply<ReplyReader> {
         let exchange = || {
             let mut stream = self.connect()?;
-            stream.write_all(&line)?;
+            stream.write_all(request)?;
             Ok(ReplyReader(BufReader::with_capacity(1 << 16, stream)))
         };
         exchange().map_err(not_responding)

@@ -19,8 +19,8 @@ use tokio::{
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{
-    calls::{Call, PROTOCOL_VERSION, Reply, Request, respond, to_line},
-    socket::{self, SocketFile},
+    calls::{Call, PROTOCOL_VERSION, Request, respond, to_line},
+    socket::{self, Reply, SocketFile},
 };
 use crate::waitlist::{CALL_MAX, Selection, StoreError, Waitlist};
 

@@ -9,6 +9,11 @@ use std::{
 
 use tokio::net::UnixListener;
 
+use crate::waitlist::StoreError;
+
+/// The result of a call, or a part of it.
+pub(super) type Reply<T> = Result<T, StoreError>;
+
 /// File name in the data directory.
 const SOCKET_NAME: &str = "control";
 

@@ -68,8 +68,8 @@ fn ask(terminal: &mut Terminal<'_>, question: &Question) -> io::Result<Vec<Strin
     Ok(answer.map_or_else(Vec::new, |(_, arguments)| arguments.clone()))
 }
 
-/// For tests: reads a file, without a process and a list, as `landing import` does with these options, and with the answers of somebody at a terminal, if there are any.
-/// Returns the people, and what the terminal shows.
+/// For tests: reads a file, without a process and a list, as `landing import` does with these options, and with the answers of
+/// somebody at a terminal, if there are any. Returns the people, and what the terminal shows.
 ///
 /// # Errors
 /// Why nothing would be imported, below the preview or the invalid rows.

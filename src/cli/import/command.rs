@@ -18,8 +18,9 @@ use crate::cli::{
 };
 
 pub(in crate::cli) fn run(args: &ImportArgs) -> anyhow::Result<()> {
+    let output = &args.common.output;
     if args.presets {
-        return print_presets(&args.common.output);
+        return print_presets(output);
     }
     let path = args.file.as_deref().filter(|file| *file != "-");
     let name = input_file::display_name(path);
@@ -29,22 +30,18 @@ pub(in crate::cli) fn run(args: &ImportArgs) -> anyhow::Result<()> {
     let table = input_file::read(path).and_then(|text| Table::read(&text));
     let table = table.with_context(nothing)?;
     let mut typed = typed_args(&location);
-    let terminal = Terminal::open().filter(|_| !args.common.output.json);
+    let terminal = Terminal::open().filter(|_| !output.json);
     let checked = check_asking(terminal, &table, &mut typed).with_context(nothing)?;
     let mut report = ImportReport::new(&checked);
     if let Some(obstacle) = checked.obstacle() {
-        args.common
-            .output
-            .print(&report, |out| preview::write(out, &checked, &name, &typed))?;
+        output.print(&report, |out| preview::write(out, &checked, &name, &typed))?;
         return Err(anyhow!(obstacle)).with_context(nothing);
     }
     let added = match args.dry_run {
         true => adding::count(location.open_if_exists()?.as_ref(), &checked, &mut report),
         false => adding::add(&location.open_or_create()?, &checked, &mut report),
     };
-    args.common
-        .output
-        .print(&report, |out| report.write(out, &name, args.dry_run))?;
+    output.print(&report, |out| report.write(out, &name, args.dry_run))?;
     added.with_context(|| format!("{name}: perhaps not everybody was added; import the file again"))
 }
 

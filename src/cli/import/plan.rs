@@ -218,8 +218,7 @@ impl Plan {
             let (left, stays) = (Verdict::Left, Verdict::Stays);
             self.everybody = Some(if options.everybody_left { left } else { stays });
         }
-        let date_format = options.date_format.clone();
-        self.date_format = date_format.or(self.date_format.take());
+        self.date_format = options.date_format.clone().or(self.date_format.take());
         Ok(())
     }
 

@@ -55,24 +55,25 @@ pub(super) fn write_invalid(
         .try_for_each(|(line, reason)| writeln!(out, "{file}:{line}: {reason}"))
 }
 
-/// Returns what each column is for, its different values and how often each occurs, or an example. Addresses and long texts are
-/// never printed.
+/// Returns what each column is for, its different values and how often each occurs, or an example. Once every question is answered,
+/// only the values that say who has left matter. Addresses and long texts are never printed.
 pub(super) fn describe_columns(checked: &Checked<'_>) -> Vec<(String, String)> {
     let columns = checked.table.columns.iter().zip(&checked.plan.uses);
     let columns = columns.map(|(column, used)| {
-        let used = used.as_ref();
-        let mut parts = Vec::from_iter(used.map(|used| match used {
+        let mut parts = Vec::from_iter(used.as_ref().map(|used| match used {
             Use::Map(field) => field.name(),
             Use::Status(_) => "says who has left".to_owned(),
             Use::Ignored | Use::Unnamed => "ignored".to_owned(),
         }));
-        parts.extend(describe_values(column, used));
+        if !checked.questions.is_empty() || matches!(used, Some(Use::Status(_))) {
+            parts.extend(describe_values(column, used));
+        }
         (column.name.clone(), parts.join("; "))
     });
     columns.collect()
 }
 
-fn describe_values(column: &Column, used: Option<&Use>) -> Vec<String> {
+fn describe_values(column: &Column, used: &Option<Use>) -> Vec<String> {
     let (values, filled) = (&column.values, column.filled);
     let meaning = |value: &str| match used {
         Some(Use::Status(listed)) => match listed.verdict(value) {

@@ -62,12 +62,16 @@ pub(super) fn open_questions(table: &Table, plan: &Plan) -> Vec<Question> {
         }
     }
     if plan.everybody.is_none() {
-        let guesses = columns().filter(|(column, _)| may_say_who_left(column));
-        let guesses = guesses.take(STATUS_COLUMNS_MAX);
-        let guesses: Vec<_> = guesses.filter(|(_, used)| used.is_none()).collect();
+        let guesses = columns().filter(|(it, used)| used.is_none() && may_say_who_left(it));
+        let guesses: Vec<_> = guesses.take(STATUS_COLUMNS_MAX).collect();
         for (column, _) in &guesses {
-            rest.retain(|it| it.name != column.name);
-            questions.push(guess_status(column, None));
+            let mut question = guess_status(column, None);
+            match plan.has_status() {
+                // Most columns beside the one that says it say nothing.
+                true => question.proposal.clear(),
+                false => rest.retain(|it| it.name != column.name),
+            }
+            questions.push(question);
         }
         if !plan.has_status() {
             questions.push(ask_who_has_left(!guesses.is_empty()));
@@ -91,8 +95,10 @@ pub(super) fn open_questions(table: &Table, plan: &Plan) -> Vec<Question> {
 fn ask_fields(table: &Table, plan: &Plan, rest: &mut Vec<&Column>) -> Vec<Question> {
     let mut questions = Vec::new();
     if plan.column(Field::Email).is_none() {
-        let best = rest.iter().copied().max_by_key(|it| count_addresses(it));
-        let best = best.filter(|it| count_addresses(it) > 0);
+        // The first one of several with as many.
+        let columns = rest.iter().rev().copied();
+        let columns = columns.filter(|it| count_addresses(it) > 0);
+        let best = columns.max_by_key(|it| (count_addresses(it), it.filled));
         questions.push(propose(Field::Email, best, rest));
     }
     let columns = table.columns.iter().zip(&plan.uses);
@@ -145,7 +151,7 @@ fn ask_date_format(column: &Column, plan: &Plan) -> Option<Question> {
         ..Question::default()
     };
     if let Some(first) = formats.first() {
-        let formats = ('1'..).zip(&formats);
+        let formats = ('a'..).zip(&formats);
         let days = formats
             .clone()
             .filter_map(|(key, it)| Some((key, times::day(it, example)?)));
@@ -165,7 +171,11 @@ pub(super) fn guess_status(column: &Column, text: Option<String>) -> Question {
         // Such as the time of leaving. An empty cell then means that the person stays.
         false => vec!["*"],
     };
-    ask_status(column, &values, text)
+    let mut question = ask_status(column, &values, text);
+    question.asked += " Or does the column (n)ot say that?";
+    let no = argument("--ignore", &column.name);
+    question.answers.push(('n', no));
+    question
 }
 
 /// Asks what these values mean. `*` is any other value. A terminal asks about one, and next about the others.
@@ -175,23 +185,22 @@ fn ask_status(column: &Column, values: &[&str], text: Option<String>) -> Questio
         let has_left = brake::may_mean_left(NameKind::Other, value);
         answer(if has_left { "--left" } else { LEFT_OR_STAY }, value)
     });
-    let (name, value) = (quoted(&column.name), values.first().copied().unwrap_or("*"));
+    let first = values.iter().copied().min_by_key(|it| *it == "*");
+    let (name, value) = (quoted(&column.name), first.unwrap_or("*"));
     let shown = match value {
-        "*" => "any value".to_owned(),
+        "*" => "any other value".to_owned(),
         value => quoted(value),
     };
     Question {
         text,
         proposal: proposal.collect(),
         asked: format!(
-            "People with {shown} in column {name}: have they (l)eft, do they (s)tay, are they (u)ndecided, or does the \
-             column (n)ot say that?"
+            "People with {shown} in column {name}: have they (l)eft, do they (s)tay, or are they (u)ndecided?"
         ),
         answers: vec![
             ('l', answer("--left", value)),
             ('s', answer("--stay", value)),
             ('u', answer("--undecided", value)),
-            ('n', argument("--ignore", &column.name)),
         ],
     }
 }
@@ -201,13 +210,12 @@ fn ask_who_has_left(is_perhaps_known: bool) -> Question {
     let text = "has anybody in the file left, or said no to mail? Answer with --left and --stay if a column says who, \
                 otherwise with --nobody-left or --everybody-left";
     let proposal = (!is_perhaps_known).then(|| NOBODY_OR_EVERYBODY.to_owned());
-    let asked = "Who in the file has left, or said no to mail? (n)obody, (e)verybody";
     let answers = [('n', "--nobody-left"), ('e', "--everybody-left")];
     let answers = answers.map(|(key, argument)| (key, vec![argument.to_owned()]));
     Question {
         text: Some(text.to_owned()),
         proposal: Vec::from_iter(proposal),
-        asked: asked.to_owned(),
+        asked: "Who in the file has left, or said no to mail? (n)obody, (e)verybody".to_owned(),
         answers: answers.into(),
     }
 }

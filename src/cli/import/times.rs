@@ -76,13 +76,11 @@ fn parse_with(format: &str, text: &str) -> Option<SystemTime> {
         .find_map(clock)
         .filter(|_| parsed.hour().is_none());
     let (clock, zone) = clock.or_else(|| Some((parsed.to_time().ok()?, rest)))?;
-    let zone = zone
-        .trim()
-        .trim_start_matches("GMT")
-        .trim_start_matches("UTC");
+    let zone = zone.trim().trim_start_matches("GMT");
+    let zone = zone.trim_start_matches("UTC");
     // RFC 3339 has two digits.
     let zone = match zone.as_bytes() {
-        [sign @ (b'+' | b'-'), hour] => format!("{}0{}", char::from(*sign), char::from(*hour)),
+        [b'+' | b'-', _] | [b'+' | b'-', _, b':', ..] => format!("{}0{}", &zone[..1], &zone[1..]),
         _ => zone.to_owned(),
     };
     time::parse(&format!("{date}T{clock}{zone}"))
