@@ -109,6 +109,8 @@ impl PostgresCommitter {
                     tokio::spawn(store_task(async { batch.send_replies() }));
                     return;
                 }
+                // Other clients change the same rows. A retry succeeds, and nothing is wrong with the database.
+                Err(failure) if failure.kind == FailureKind::Conflict => {}
                 Err(failure) => {
                     let first = self
                         .failures

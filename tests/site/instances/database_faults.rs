@@ -254,7 +254,10 @@ impl Cluster {
     fn fill_disk(&mut self) {
         let ballast = self.primary.folder().with_file_name("ballast");
         let mut file = fs::File::create(&ballast).expect("writable");
-        while std::io::Write::write_all(&mut file, &[0; 1 << 16]).is_ok() {}
+        // To the last page: PostgreSQL would use up the rest, and an outage would end meanwhile.
+        for bytes in [1 << 16, 1 << 9] {
+            while std::io::Write::write_all(&mut file, &vec![0; bytes]).is_ok() {}
+        }
         self.pause();
         fs::remove_file(&ballast).expect("removable");
         // PostgreSQL shuts down when it cannot write its WAL.

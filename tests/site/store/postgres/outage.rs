@@ -218,24 +218,6 @@ async fn list_without_a_privilege_is_not_ready() {
     }
 }
 
-/// A trigger raises a serialization failure each time.
-#[tokio::test(flavor = "multi_thread")]
-async fn conflict_that_lasts_is_an_outage() {
-    let database = SharedDatabase::create();
-    let list = database.open();
-    database.sql(
-        "CREATE FUNCTION conflict() RETURNS trigger LANGUAGE plpgsql AS
-             $$ BEGIN RAISE EXCEPTION 'always' USING ERRCODE = '40001'; END $$;
-         CREATE TRIGGER conflict BEFORE INSERT ON waitlist_entries EXECUTE FUNCTION conflict()",
-    );
-    let mut outage = list.outage();
-    // The result of the wait would keep the outage from changing.
-    let begun = async { drop(within_timeout(outage.wait_for(Option::is_some)).await) };
-    let (joined, ()) = tokio::join!(list.join(entry("ann@example.com", 1)), begun);
-    let error = joined.expect_err("nobody can join").to_string();
-    assert!(error.contains("change the same rows"), "{error}");
-}
-
 /// Other clients change the same rows when the database is back. That is no second outage.
 #[tokio::test(flavor = "multi_thread")]
 async fn conflict_after_an_outage_is_no_outage() {
