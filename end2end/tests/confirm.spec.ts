@@ -65,7 +65,7 @@ test.describe("the step for the code", { tag: "@once" }, () => {
           await tabTo(page, "Shift+Tab", control);
           await landing.expectClearOfToast(control);
         }
-        // The step before is lower, so the form may end above the window.
+        // The first step takes less height, so the form may end above the window.
         await page.getByRole("link", { name: "Use another address" }).press("Enter");
         await expect(landing.email).toBeFocused();
         await expect(landing.email).toBeInViewport({ ratio: 1 });

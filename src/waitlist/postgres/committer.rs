@@ -109,7 +109,7 @@ impl PostgresCommitter {
                     tokio::spawn(store_task(async { batch.send_replies() }));
                     return;
                 }
-                // Other clients change the same rows. A retry succeeds, and nothing is wrong with the database.
+                // Other clients change the same rows, and a retry succeeds: this is not an outage.
                 Err(failure) if failure.kind == FailureKind::Conflict => {}
                 Err(failure) => {
                     let first = self
@@ -175,7 +175,7 @@ impl PostgresCommitter {
         writer.probe(entries, width).await?;
         self.last_success = Some(Instant::now());
         if has_outage {
-            // A conflict of the batch would otherwise be a part of it.
+            // A failure from now on is another outage only if it lasts.
             self.failures = None;
         }
         self.state.end_outage();

@@ -254,7 +254,7 @@ impl Cluster {
     fn fill_disk(&mut self) {
         let ballast = self.primary.folder().with_file_name("ballast");
         let mut file = fs::File::create(&ballast).expect("writable");
-        // To the last page: PostgreSQL would use up the rest, and an outage would end meanwhile.
+        // To the last page. PostgreSQL would write to the rest, so an outage could end and begin again.
         for bytes in [1 << 16, 1 << 9] {
             while std::io::Write::write_all(&mut file, &vec![0; bytes]).is_ok() {}
         }

@@ -218,7 +218,7 @@ async fn list_without_a_privilege_is_not_ready() {
     }
 }
 
-/// Other clients change the same rows when the database is back. That is no second outage.
+/// Other clients change the same rows when the database is back. This is not a second outage.
 #[tokio::test(flavor = "multi_thread")]
 async fn conflict_after_an_outage_is_no_outage() {
     let database = SharedDatabase::create();
