@@ -13,12 +13,12 @@ export function isInView(form: HTMLElement | null): boolean {
 }
 
 /**
- * Moves the focus to a control. Its label and the form's texts are in view too if they have room, unless the form was not in
- * view before it changed: a form that has become smaller may be above the window now.
+ * Moves the focus to a control. The form's texts are in view too if they have room, unless the form was not in view before it
+ * changed: a form that has become smaller may be above the window now.
  */
 export function focusIn(form: HTMLElement | null, control: HTMLElement | null, wasInView = true) {
   control?.focus({ preventScroll: true });
-  const texts = [".waitlist-message", ".waitlist-lead", "label"];
+  const texts = [".waitlist-message", ".waitlist-lead"];
   if (wasInView) keepInView(...texts.map((it) => form?.querySelector(it)), control);
 }
 
