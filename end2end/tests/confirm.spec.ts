@@ -50,6 +50,7 @@ test.describe("the step for the code", { tag: "@once" }, () => {
         await expect(landing.toasts).toBeInViewport({ ratio: 1 });
         await landing.expectClearOfToast(codeField(page));
         if (hasRoom) await landing.expectUncovered(label);
+        if (size === 16) await expect(landing.message).toBeInViewport({ ratio: 0.3 });
         // A button below the field does not separate it from its message.
         const button = await boundingBox(landing.submit);
         if (button.y > (await boundingBox(codeField(page))).y)
@@ -92,7 +93,10 @@ test.describe("the step for the code", { tag: "@once" }, () => {
     const release = await landing.holdRequests("**/api/waitlist");
     await landing.openForm();
     await landing.email.fill(uniqueEmail());
+    await landing.email.evaluate((node) => node.scrollIntoView({ block: "end" }));
     await landing.email.press("Enter");
+    // Its outline shows the focus meanwhile.
+    await expect(landing.submit).toBeInViewport({ ratio: 1 });
     await tabTo(page, "Tab", page.getByRole("link", { name: "Email us" }));
     release();
     await expect(codeField(page)).toBeVisible();

@@ -19,6 +19,8 @@ export function isInView(form: HTMLElement | null): boolean {
 export function focusIn(form: HTMLElement | null, control: HTMLElement | null, wasInView = true) {
   control?.focus({ preventScroll: true });
   const texts = [".waitlist-message", ".waitlist-lead"];
+  // The message says what is wrong, and otherwise how to go on.
+  if (control?.ariaInvalid === "true") texts.reverse();
   if (wasInView) keepInView(...texts.map((it) => form?.querySelector(it)), control);
 }
 

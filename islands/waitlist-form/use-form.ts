@@ -68,8 +68,11 @@ export function useForm(settings: Settings, initial: FormState, onSuccess: () =>
     isSending.current = true;
     dismissToast();
     flushSync(() => update({ form: pristine(form, settings), isPending: true, announcement: "" }));
-    // The disabled controls lose the focus.
-    if (hasFocus(refs.form.current)) refs.status.current?.focus({ preventScroll: true });
+    // The disabled controls lose the focus. The button shows where it is.
+    if (hasFocus(refs.form.current)) {
+      refs.status.current?.focus({ preventScroll: true });
+      keepInView(refs.button.current);
+    }
     const after = await submit(submission, sent, settings);
     isSending.current = false;
     const active = hasFocus(refs.form.current) ? null : document.activeElement;
@@ -101,7 +104,7 @@ export function useForm(settings: Settings, initial: FormState, onSuccess: () =>
     const read = readSubmission(content);
     if (typeof read !== "string") return void send(read);
     if (typed() === "" && Date.now() - emptiedAt.current < REPEAT_INTERVAL_MS) return;
-    show({ ...content, outcome: "invalid", message: read }, read);
+    flushSync(() => show({ ...content, outcome: "invalid", message: read }, read));
     focusIn(refs.form.current, refs.input.current);
   }
 
