@@ -98,8 +98,8 @@ pub struct AppState {
     readiness: Arc<ReadinessCheck>,
     connection_limit: Arc<ConnectionLimit>,
     http2_warning: Arc<WarningThrottle>,
-    /// Cancelled when the shutdown starts.
-    shutdown: CancellationToken,
+    /// Cancelled when the shutdown starts. To clone a token takes a lock.
+    shutdown: Arc<CancellationToken>,
 }
 
 impl AppState {
@@ -117,7 +117,7 @@ impl AppState {
             people: Arc::new(People::new(list, sender)),
             connection_limit: ConnectionLimit::new(config.max_connections as usize),
             http2_warning: Arc::default(),
-            shutdown: CancellationToken::new(),
+            shutdown: Arc::default(),
         }
     }
 }
@@ -132,7 +132,7 @@ pub async fn serve(
 ) {
     let page_refresh = pages::keep_fresh(Arc::clone(&state.pages));
     let _page_refresh = AbortOnDropHandle::new(tokio::spawn(page_refresh));
-    let (people, stopping) = (Arc::clone(&state.people), state.shutdown.clone());
+    let (people, stopping) = (Arc::clone(&state.people), Arc::clone(&state.shutdown));
     // If it is aborted, the message under way is unknown, and is sent again after the next start.
     let messages = AbortOnDropHandle::new(tokio::spawn(async move {
         if let Some(confirmation) = &people.confirmation {

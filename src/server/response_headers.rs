@@ -1,6 +1,6 @@
 //! The headers of every response: the date, the security headers, and whether a cache may keep it.
 
-use std::time::SystemTime;
+use std::{mem, time::SystemTime};
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -36,10 +36,8 @@ impl ResponseHeaders {
         // hyper keeps the date until the second is over by the clock, so for an hour if the clock was set back by an hour.
         let date = httpdate::fmt_http_date(SystemTime::now());
         headers.extend(HeaderValue::try_from(date).map(|date| (header::DATE, date)));
-        headers.reserve(self.0.len());
-        for (name, value) in &self.0 {
-            headers.entry(name).or_insert_with(|| value.clone());
-        }
+        let own = mem::replace(headers, self.0.clone());
+        headers.extend(own);
     }
 }
 

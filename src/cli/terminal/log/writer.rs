@@ -69,8 +69,11 @@ impl Write for &LineQueue {
         if queued.lines.len() + line.len() > QUEUE_MAX_BYTES {
             queued.dropped += 1;
         } else {
+            // The thread waits only while there is no line. To notify it of each one cost every request a system call.
+            if queued.lines.is_empty() {
+                self.changed.notify_one();
+            }
             queued.lines.extend(line);
-            self.changed.notify_one();
         }
         Ok(line.len())
     }
