@@ -186,7 +186,7 @@ describe("a code", () => {
     const respond = holdResponse(postCode);
     const user = await join();
     await user.type(await findCodeField(), "123456{Enter}{Enter}");
-    await waitFor(() => expect(screen.getByRole("button").textContent).toBe("Checking..."));
+    await waitFor(() => expect(screen.getByRole("button").textContent).toBe("Wait..."));
     await user.click(screen.getByRole("button"));
     respond(Response.json({ confirmed: true }));
     await waitFor(() => expect(message()).toBe(CONFIRMED));

@@ -67,7 +67,6 @@ pub fn PageMetadata() -> impl IntoView {
         ("og:description", &description),
         ("og:url", &page_url),
         ("og:image", &card_url),
-        ("og:image:type", "image/png"),
         ("og:image:width", image::SOCIAL_CARD_SIZE[0]),
         ("og:image:height", image::SOCIAL_CARD_SIZE[1]),
         ("og:image:alt", head::CARD_ALT),
