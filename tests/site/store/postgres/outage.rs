@@ -235,7 +235,8 @@ async fn conflict_after_an_outage_is_no_outage() {
          CREATE TRIGGER conflict BEFORE INSERT ON waitlist_entries FOR EACH ROW EXECUTE FUNCTION conflict()",
     );
     let changes = record_changes(&list);
-    let locked = "BEGIN; LOCK TABLE waitlist_entries IN SHARE MODE; SELECT pg_sleep(6); COMMIT";
+    // Until after three statement timeouts. They begin an outage also if the two requests are not in one batch.
+    let locked = "BEGIN; LOCK TABLE waitlist_entries IN SHARE MODE; SELECT pg_sleep(8.5); COMMIT";
     let locked = database.start_sleeping(locked);
     // In one batch: the check ends the outage, and then the sign-up conflicts.
     let (ready, joined) = (list.ready(), list.join(entry("ann@example.com", 1)));
