@@ -77,7 +77,7 @@ async fn link_previews_have_a_title_description_and_image() {
     assert!(page.contains(&format!("<title>{title}</title>")));
     assert!(page.contains("<link rel=\"canonical\" href=\"https://steward.example/\">"));
     // Open Graph is by property, everything else by name.
-    assert_eq!(page.matches("<meta property=\"og:").count(), 11);
+    assert_eq!(page.matches("<meta property=\"og:").count(), 10);
     assert!(!page.contains("name=\"og:") && !page.contains("property=\"twitter:"));
 }
 
