@@ -95,7 +95,7 @@ test.describe("the step for the code", { tag: "@once" }, () => {
     await landing.email.fill(uniqueEmail());
     await landing.email.evaluate((node) => node.scrollIntoView({ block: "end" }));
     await landing.email.press("Enter");
-    // Its outline shows the focus meanwhile.
+    // While the form is sent, the outline of the button shows the focus.
     await expect(landing.submit).toBeInViewport({ ratio: 1 });
     await tabTo(page, "Tab", page.getByRole("link", { name: "Email us" }));
     release();

@@ -19,7 +19,7 @@ export function isInView(form: HTMLElement | null): boolean {
 export function focusIn(form: HTMLElement | null, control: HTMLElement | null, wasInView = true) {
   control?.focus({ preventScroll: true });
   const texts = [".waitlist-message", ".waitlist-lead"];
-  // The message says what is wrong, and otherwise how to go on.
+  // If they have no room together, the second one is in view: the message if it says what is wrong, else what comes next.
   if (control?.ariaInvalid === "true") texts.reverse();
   if (wasInView) keepInView(...texts.map((it) => form?.querySelector(it)), control);
 }

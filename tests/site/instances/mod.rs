@@ -69,8 +69,8 @@ impl Instance {
 
     /// Returns how often the log reports the start and the end of an outage.
     fn outages(&self) -> (usize, usize) {
-        let warnings = self.warnings();
-        let count = |text| warnings.iter().filter(|line| line.contains(text)).count();
+        let log = self.log_without_requests();
+        let count = |text| log.iter().filter(|line| line.contains(text)).count();
         (
             count("nobody can sign up until it is back"),
             count("the database is available again"),
@@ -78,7 +78,7 @@ impl Instance {
     }
 
     /// Returns the lines of the log, except those of the requests.
-    fn warnings(&self) -> Vec<String> {
+    fn log_without_requests(&self) -> Vec<String> {
         let log = fs::read_to_string(self.sandbox.path().join("log")).expect("readable");
         let lines = log.lines().filter(|line| !line.contains(" answered "));
         lines.map(str::to_owned).collect()
