@@ -12,6 +12,10 @@ pub(super) const BODY_READ_TIMEOUT: Duration = Duration::from_secs(10);
 /// for each field (RFC 9113, 6.5.2).
 pub(super) const HEAD_MAX_BYTES: u32 = 16 * 1024;
 
+/// Maximum number of items of a list header that count, also empty ones. A head has room for 16,000 commas, and to split them
+/// takes longer than everything else that a request for the page needs.
+pub(super) const LIST_ITEMS_MAX: usize = 256;
+
 /// The timeouts of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timeouts {

@@ -12,6 +12,8 @@ use axum::{
     response::Response,
 };
 
+use super::limits::LIST_ITEMS_MAX;
+
 /// The content type of every page.
 const HTML_CONTENT_TYPE: &str = "text/html; charset=utf-8";
 
@@ -175,7 +177,7 @@ fn accepts(request: &HeaderMap, encoding: &str) -> bool {
     })
 }
 
-/// Returns the items of a list header (RFC 9110, 5.6.1).
+/// Returns the items of a list header (RFC 9110, 5.6.1), of a long one only the first.
 pub(super) fn list_items<'a>(
     values: impl IntoIterator<Item = &'a HeaderValue>,
 ) -> impl Iterator<Item = &'a str> {
@@ -183,6 +185,7 @@ pub(super) fn list_items<'a>(
         .into_iter()
         .filter_map(|value| value.to_str().ok())
         .flat_map(|value| value.split(','))
+        .take(LIST_ITEMS_MAX)
         .map(str::trim)
         .filter(|item| !item.is_empty())
 }
