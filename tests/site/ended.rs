@@ -80,4 +80,14 @@ impl Ended {
     pub(crate) fn get_output(&self) -> &Output {
         &self.output
     }
+
+    /// Returns what the command wrote to standard output.
+    pub(crate) fn stdout(&self) -> String {
+        String::from_utf8(self.output.stdout.clone()).expect("text")
+    }
+
+    /// Returns what the command wrote to standard error.
+    pub(crate) fn stderr(&self) -> String {
+        String::from_utf8(self.output.stderr.clone()).expect("text")
+    }
 }

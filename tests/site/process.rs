@@ -43,7 +43,14 @@ impl Sandbox {
     }
 
     pub(crate) fn serve(&self) -> ServerProcess {
-        ServerProcess::start(self.command())
+        self.serve_with(&[])
+    }
+
+    /// Serves this sandbox with these options.
+    pub(crate) fn serve_with(&self, options: &[&str]) -> ServerProcess {
+        let mut command = self.command();
+        command.args(options);
+        ServerProcess::start(command)
     }
 }
 
@@ -212,6 +219,29 @@ impl ServerProcess {
     /// Waits until the process exits, and returns its exit code.
     pub(crate) fn wait_for_exit(&mut self) -> Option<i32> {
         wait_for_exit(&mut self.child)
+    }
+
+    /// Stops the server with SIGTERM, and returns the lines it logged since it listened. Works once.
+    pub(crate) fn stop(&mut self) -> Vec<String> {
+        self.signal("-TERM");
+        assert_eq!(self.wait_for_exit(), Some(0));
+        self.log()
+    }
+
+    /// Waits until the server no longer listens: it has begun to stop.
+    pub(crate) fn wait_until_stopping(&self) {
+        wait_until("the server no longer listens", || {
+            TcpStream::connect(&self.addr).is_err()
+        });
+    }
+
+    /// Connects to the server, and sends bytes.
+    pub(crate) fn send(&self, bytes: &str) -> TcpStream {
+        let mut stream = TcpStream::connect(&self.addr).expect("the server listens");
+        stream
+            .write_all(bytes.as_bytes())
+            .expect("the server reads");
+        stream
     }
 
     /// Waits until the process exits, and returns the lines it logged since it listened. Works once.

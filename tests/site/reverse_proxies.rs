@@ -66,17 +66,10 @@ pub(crate) fn recipe_below(heading: &str, language: &str) -> String {
 
 /// Creates a key and a certificate for localhost.
 fn create_certificate(folder: &Path) {
+    let arguments = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost \
+                     -keyout key.pem -out certificate.pem";
     let made = Command::new("openssl")
-        .args([
-            "req",
-            "-x509",
-            "-newkey",
-            "ec",
-            "-pkeyopt",
-            "ec_paramgen_curve:prime256v1",
-        ])
-        .args(["-nodes", "-days", "2", "-subj", "/CN=localhost"])
-        .args(["-keyout", "key.pem", "-out", "certificate.pem"])
+        .args(arguments.split_whitespace())
         .current_dir(folder)
         .stderr(Stdio::null())
         .status();
@@ -86,20 +79,8 @@ fn create_certificate(folder: &Path) {
 /// Sends a request through the proxy from the address `from`. Returns the status and the HTTP version.
 fn curl(port: u16, from: &str, arguments: &[&str]) -> (String, String) {
     let output = Command::new("curl")
-        .args([
-            "--silent",
-            "--insecure",
-            "--interface",
-            from,
-            "--output",
-            "/dev/null",
-        ])
-        .args([
-            "--write-out",
-            "%{http_code} %{http_version}",
-            "--max-time",
-            "30",
-        ])
+        .args("--silent --insecure --output /dev/null --max-time 30 --interface".split(' '))
+        .args([from, "--write-out", "%{http_code} %{http_version}"])
         .args(arguments)
         .arg(format!("https://localhost:{port}/api/waitlist"))
         .output()
@@ -112,21 +93,14 @@ fn curl(port: u16, from: &str, arguments: &[&str]) -> (String, String) {
 /// Signs up through the proxy from the address `from`, with a forged `X-Forwarded-For`. Returns the status.
 fn join(port: u16, from: &str, email: &str, forged: &str) -> String {
     let body = format!(r#"{{"email":"{email}"}}"#);
-    let origin = format!("Origin: https://localhost:{port}");
-    let forwarded = format!("X-Forwarded-For: {forged}");
-    let mut arguments = vec![
-        "--data",
-        &body,
-        "--header",
+    let mut arguments = vec!["--data", &body];
+    let fields = [
         "Content-Type: application/json",
-    ];
-    arguments.extend([
-        "--header",
-        &origin,
-        "--header",
+        &format!("Origin: https://localhost:{port}"),
         "Sec-Fetch-Site: same-origin",
-    ]);
-    arguments.extend(["--header", &forwarded]);
+        &format!("X-Forwarded-For: {forged}"),
+    ];
+    arguments.extend(fields.iter().flat_map(|field| ["--header", field]));
     curl(port, from, &arguments).0
 }
 
@@ -136,29 +110,21 @@ fn assert_recipe_works(adapt: impl FnOnce(&Sandbox, &str, u16) -> Command) {
     let sandbox = Sandbox::new();
     create_certificate(sandbox.path());
     let port = free_port();
-    let mut command = sandbox.command();
     // The options that the documentation gives beside the recipes.
-    command.args([
-        "--trusted-proxies",
-        "127.0.0.1",
-        "--signups-per-minute",
-        "2",
-    ]);
-    command.args(["--origin", &format!("https://localhost:{port}")]);
-    let server = ServerProcess::start(command);
+    let origin = format!("--origin=https://localhost:{port}");
+    let options = [
+        "--trusted-proxies=127.0.0.1",
+        "--signups-per-minute=2",
+        &origin,
+    ];
+    let server = sandbox.serve_with(&options);
     let mut command = adapt(&sandbox, &server.addr, port);
     let _proxy = ProxyProcess::start(command.current_dir(sandbox.path()), port);
 
     let (status, version) = curl(port, "127.0.0.2", &[]);
     assert_eq!((status.as_str(), version.as_str()), ("405", "2"), "a GET");
     // The site upgrades no connection. The proxy must not wait for it to.
-    let upgrade = [
-        "--http1.1",
-        "--header",
-        "Connection: Upgrade",
-        "--header",
-        "Upgrade: other",
-    ];
+    let upgrade = ["--http1.1", "-HConnection: Upgrade", "-HUpgrade: other"];
     let (status, _) = curl(port, "127.0.0.2", &upgrade);
     assert_eq!(status, "405", "an upgrade");
     for (from, email, status) in [
@@ -273,10 +239,8 @@ fn assert_crowd_is_served(proxy: impl FnOnce(&Sandbox, &str, u16) -> Command) {
     let sandbox = Sandbox::new();
     create_certificate(sandbox.path());
     let port = free_port();
-    let mut command = sandbox.command();
-    command.args(["--trusted-proxies", "127.0.0.1"]);
-    command.args(["--origin", &format!("https://localhost:{port}")]);
-    let server = ServerProcess::start(command);
+    let origin = format!("--origin=https://localhost:{port}");
+    let server = sandbox.serve_with(&["--trusted-proxies=127.0.0.1", &origin]);
     let mut command = proxy(&sandbox, &server.addr, port);
     let _proxy = ProxyProcess::start(command.current_dir(sandbox.path()), port);
     let common = "insecure\ninterface = \"127.0.0.2\"\nmax-time = 60\noutput = \"/dev/null\"\n\

@@ -6,13 +6,16 @@
 use std::{
     fs,
     os::unix::fs::symlink,
-    process::{Command, Output, Stdio},
+    process::{Command, Stdio},
     sync::atomic::{AtomicBool, AtomicU64, Ordering},
     thread,
 };
 
 use super::strace::landing_with_fault;
-use crate::process::{Sandbox, ServerProcess, landing, landing_after, wait_for_exit, write_locked};
+use crate::{
+    ended::RunToEnd,
+    process::{Sandbox, ServerProcess, landing, landing_after, wait_for_exit, write_locked},
+};
 
 /// Starts a server and signs up 20 people.
 fn serve_with_entries() -> (Sandbox, ServerProcess) {
@@ -24,25 +27,21 @@ fn serve_with_entries() -> (Sandbox, ServerProcess) {
     (sandbox, server)
 }
 
-fn run_landing(sandbox: &Sandbox, args: &[&str]) -> Output {
+/// Returns `landing count` of a list in the sandbox.
+fn count(sandbox: &Sandbox, store: &str) -> Command {
     let mut command = landing(sandbox.path());
-    command.args(args).output().expect("the program runs")
+    command.args(["count", "--store", store]);
+    command
 }
 
-/// Imports people, whose addresses begin with `prefix` and a number.
-fn import(sandbox: &Sandbox, prefix: &str, people: usize) {
-    let people: Vec<_> = (0..people)
-        .map(|number| format!("{prefix}{number}@example.com"))
-        .collect();
-    fs::write(sandbox.path().join("people.txt"), people.join("\n")).expect("writable");
-    let output = run_landing(sandbox, &["import", "people.txt"]);
-    assert!(output.status.success());
-}
-
-fn assert_in_use(output: &Output) {
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{stderr}");
-    assert!(stderr.contains("is in use by"), "{stderr}");
+/// Imports people.
+fn import(sandbox: &Sandbox, people: usize) {
+    let people = (0..people).map(|number| format!("old-{number}@example.com\n"));
+    let mut import = landing(sandbox.path());
+    import
+        .arg("import")
+        .run_with_input(people.collect::<String>())
+        .success();
 }
 
 /// Checks that the list of [`serve_with_entries`] is complete, now and after the next start.
@@ -61,8 +60,12 @@ fn served_list_stays_locked_without_its_lock_file() {
     fs::remove_file(sandbox.path().join("data/control")).expect("permitted");
     // Each of the two waits 15 seconds for the lock.
     thread::scope(|scope| {
-        scope.spawn(|| assert_in_use(&run_landing(&sandbox, &["count"])));
-        assert_in_use(&sandbox.command().output().expect("the program runs"));
+        for mut command in [count(&sandbox, "data"), sandbox.command()] {
+            scope.spawn(move || {
+                let error = command.run().failure().stderr();
+                assert!(error.contains("is in use by"), "{error}");
+            });
+        }
     });
     assert_complete(&sandbox, server);
 }
@@ -73,14 +76,9 @@ fn list_is_locked_for_a_second_directory_that_links_to_it() {
     let other = sandbox.path().join("other");
     fs::create_dir(&other).expect("writable");
     symlink("../data/waitlist", other.join("waitlist")).expect("writable");
-    let output = run_landing(&sandbox, &["count", "--store", "other"]);
-    assert_in_use(&output);
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    let holder = format!("process {}", server.child.id());
-    assert!(
-        stderr.contains(&holder),
-        "the holder is not named: {stderr}"
-    );
+    let error = count(&sandbox, "other").run().failure().stderr();
+    let holder = format!("is in use by process {}", server.child.id());
+    assert!(error.contains(&holder), "the holder is not named: {error}");
     assert_complete(&sandbox, server);
 }
 
@@ -117,7 +115,7 @@ fn stops_when_its_log_is_replaced() {
 fn stops_when_a_backup_of_any_size_overwrites_its_files() {
     for people in [10, 8_000] {
         let backup = Sandbox::new();
-        import(&backup, "old-", people);
+        import(&backup, people);
 
         let (sandbox, mut server) = serve_with_entries();
         for name in ["conf", "db", "mark"] {
@@ -161,43 +159,27 @@ fn command_without_threads_exits_and_releases_the_list() {
     let (sandbox, server) = serve_with_entries();
     drop(server);
     for thread in 1..=8 {
-        let mut count = landing_with_fault(&format!("clone,clone3:error=EAGAIN:when={thread}"));
-        let mut count = count
-            .arg("count")
-            .env_clear()
-            .current_dir(sandbox.path())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("the program starts");
-        wait_for_exit(&mut count);
-        assert!(
-            run_landing(&sandbox, &["count"]).status.success(),
-            "thread {thread}"
-        );
+        let mut command = landing_with_fault(&format!("clone,clone3:error=EAGAIN:when={thread}"));
+        let command = command.arg("count").env_clear().current_dir(sandbox.path());
+        let quiet = command.stdout(Stdio::null()).stderr(Stdio::null());
+        wait_for_exit(&mut quiet.spawn().expect("the program starts"));
+        count(&sandbox, "data").run().success();
     }
 }
 
 #[test]
 fn reports_a_file_size_limit_as_an_error() {
     let sandbox = Sandbox::new();
-    let people: Vec<_> = (0..30_000)
-        .map(|number| format!("{number}@example.com"))
-        .collect();
-    fs::write(sandbox.path().join("people.txt"), people.join("\n")).expect("writable");
-    let output = landing_after("ulimit -f 2048")
-        .args(["import", "people.txt"])
-        .env_clear()
-        .current_dir(sandbox.path())
-        .output()
-        .expect("the program runs");
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    let people = (0..30_000).map(|number| format!("{number}@example.com\n"));
+    let mut import = landing_after("ulimit -f 2048");
+    let import = import.arg("import").env_clear().current_dir(sandbox.path());
+    let error = import.run_with_input(people.collect::<String>());
+    let error = error.failure().stderr();
     assert!(
-        stderr.contains("cannot read or write the waitlist"),
-        "{stderr}"
+        error.contains("cannot read or write the waitlist"),
+        "{error}"
     );
-    assert!(run_landing(&sandbox, &["count"]).status.success());
+    count(&sandbox, "data").run().success();
 }
 
 fn assert_stopped(server: &mut ServerProcess) {
@@ -235,19 +217,16 @@ fn copy_of_a_served_directory_is_complete_or_rejected() {
                 .status();
             // The control socket cannot be copied.
             copied.expect("cp runs");
-            let output = run_landing(&sandbox, &["check", "--json", "--store", &copy]);
-            let [stdout, stderr] =
-                [&output.stdout, &output.stderr].map(|it| String::from_utf8_lossy(it));
-            if output.status.success() {
-                let entries = stdout.strip_prefix(r#"{"entries":"#).expect("a report");
-                let (entries, _) = entries.split_once(',').expect("a number");
-                let entries: u64 = entries.parse().expect("a number");
-                assert!(entries >= before, "{entries} of {before}");
-            } else {
-                assert!(
-                    stderr.contains("put a copy of the data directory"),
-                    "{stderr}"
-                );
+            let checked = count(&sandbox, &copy).run();
+            match checked.stdout().trim().parse::<u64>() {
+                Ok(entries) => assert!(entries >= before, "{entries} of {before}"),
+                Err(_) => {
+                    let error = checked.failure().stderr();
+                    assert!(
+                        error.contains("put a copy of the data directory"),
+                        "{error}"
+                    );
+                }
             }
         }
         is_over.store(true, Ordering::SeqCst);
@@ -264,10 +243,8 @@ fn damaged_mark_is_reported_once() {
     bytes[7] ^= 1;
     write_locked(&mark, &bytes);
     for is_damaged in [true, false] {
-        let output = run_landing(&sandbox, &["count"]);
-        assert_eq!(output.stdout, b"20\n");
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        let warning = "data/waitlist/mark is damaged";
-        assert_eq!(stderr.contains(warning), is_damaged, "{stderr}");
+        let counted = count(&sandbox, "data").run().success();
+        let is_reported = counted.stderr().contains("data/waitlist/mark is damaged");
+        assert_eq!((&*counted.stdout(), is_reported), ("20\n", is_damaged));
     }
 }

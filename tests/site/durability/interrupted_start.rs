@@ -14,7 +14,10 @@ use std::{
 };
 
 use super::{store_files::contents, strace::with_fault};
-use crate::process::{Sandbox, landing, signal, wait_for_exit};
+use crate::{
+    ended::RunToEnd,
+    process::{Sandbox, landing, signal, wait_for_exit},
+};
 
 /// The calls that open a list, and how often one thread makes each. strace counts the calls of each thread.
 const CALLS: [(&str, u32); 9] = [
@@ -38,8 +41,7 @@ fn sandbox_with_list() -> Sandbox {
     }
     drop(server);
     let mut erase = landing(sandbox.path());
-    erase.args(["erase", "cyd@example.com"]);
-    assert!(erase.output().expect("the program runs").status.success());
+    erase.args(["erase", "cyd@example.com"]).run().success();
     sandbox
 }
 
@@ -99,8 +101,7 @@ fn rejected_start_writes_nothing_at_any_interruption() {
         assert_ne!(start.status.code(), Some(0), "{step}");
         assert_eq!(contents(&store), before, "{step}");
     }
-    let start = sandbox.command().output().expect("the program runs");
-    let stderr = String::from_utf8_lossy(&start.stderr);
+    let stderr = sandbox.command().run().failure().stderr();
     assert!(stderr.contains("nothing was changed"), "{stderr}");
     assert_eq!(contents(&store), before);
     let trial = sandbox.path().join("data/waitlist.trial");
@@ -156,9 +157,7 @@ fn rejects_unrelated_files_in_one_line_and_keeps_them() {
         fs::write(store.join("db"), bytes).expect("writable");
         fs::write(store.join("snap.txt"), "a snapshot of my own").expect("writable");
         let before = contents(&store);
-        let start = sandbox.command().output().expect("the program runs");
-        let stderr = String::from_utf8_lossy(&start.stderr);
-        assert_eq!(start.status.code(), Some(1), "{stderr}");
+        let stderr = sandbox.command().run().failure().stderr();
         assert!(stderr.contains("nothing was changed"), "{stderr}");
         assert_eq!(stderr.lines().count(), 1, "{stderr}");
         assert_eq!(contents(&store), before);

@@ -11,7 +11,10 @@ use super::{
     acknowledged_in, listed_keys, sign_up,
     strace::{landing_with_fault, landing_with_full_disk, with_fault},
 };
-use crate::process::{Sandbox, ServerProcess, TEST_TIMEOUT, landing_after, signal, wait_until};
+use crate::{
+    ended::RunToEnd,
+    process::{Sandbox, ServerProcess, TEST_TIMEOUT, landing_after, signal, wait_until},
+};
 
 /// Failures of sled's log under load, in strace's syntax. `when=20` fails call number 20, `when=20+` that call
 /// and all later ones.
@@ -106,17 +109,10 @@ fn short_write_exits_and_loses_no_acknowledged_sign_up() {
 fn import_on_a_full_disk_says_why_it_ends() {
     let sandbox = Sandbox::new();
     let people = (0..20_000).map(|number| format!("{number}@example.com\n"));
-    fs::write(
-        sandbox.path().join("people.txt"),
-        people.collect::<String>(),
-    )
-    .expect("writable");
     let mut import = landing_with_fault("pwrite64:error=ENOSPC:when=40+");
-    import.env_clear().current_dir(sandbox.path());
-    let output = import.args(["import", "people.txt"]).output();
-    let output = output.expect("strace runs");
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    let import = import.arg("import").env_clear().current_dir(sandbox.path());
+    let stderr = import.run_with_input(people.collect::<String>());
+    let stderr = stderr.failure().stderr();
     assert!(stderr.contains("No space left on device"), "{stderr}");
     let listed = listed_keys(&sandbox.path().join("data")).len();
     assert!(0 < listed && listed < 20_000, "{listed}");
@@ -130,10 +126,7 @@ fn commands_on_a_full_disk_say_so() {
     for args in ["count", "erase ann@example.com", "compact"] {
         let mut command = landing_with_full_disk(&store);
         command.env_clear().current_dir(sandbox.path());
-        let output = command.args(args.split(' ')).output();
-        let output = output.expect("strace runs");
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{args}");
+        let stderr = command.args(args.split(' ')).run().failure().stderr();
         let is_precise = stderr.contains("No space left on device")
             && stderr.contains("bytes left; free")
             && stderr.contains(&*sandbox.path().join("data").display().to_string());
@@ -142,44 +135,41 @@ fn commands_on_a_full_disk_say_so() {
     assert_eq!(sandbox.serve().join("ann@example.com"), "409");
 }
 
-/// The list exists, and the disk is full or fails.
+/// The disk is full or fails, when a list is opened or created.
 #[test]
-fn reports_a_failed_open_and_the_next_start_succeeds() {
-    for (failure, reason) in [
-        ("pwrite64:error=ENOSPC:when=1+", "No space left on device"),
-        ("fsync:error=EIO:when=1+", "Input/output error"),
-        (
-            "copy_file_range:error=ENOSPC:when=1+",
-            "No space left on device",
-        ),
+fn reports_a_failed_start_and_the_next_one_succeeds() {
+    let (full, broken) = ("No space left on device", "Input/output error");
+    for (has_list, failure, reason) in [
+        (true, "pwrite64:error=ENOSPC:when=1+", full),
+        (true, "fsync:error=EIO:when=1+", broken),
+        (true, "copy_file_range:error=ENOSPC:when=1+", full),
+        (false, "mkdir:error=EROFS:when=1", "Read-only file system"),
+        (false, "mkdir:error=ENOSPC:when=2", full),
+        (false, "pwrite64:error=ENOSPC:when=1", full),
+        (false, "fsync:error=EIO:when=3", broken),
+        (false, "rename:error=EIO:when=1", broken),
     ] {
         let sandbox = Sandbox::new();
-        assert_eq!(sandbox.serve().join("ann@example.com"), "201");
-        let stderr = failed_start(&sandbox, failure, reason);
-        assert!(
-            !stderr.contains("restore"),
-            "advises to replace an intact list: {stderr}"
-        );
-        let trial = fs::exists(sandbox.path().join("data/waitlist.trial")).expect("readable");
-        assert!(!trial, "{failure}: the trial copy still takes up space");
-        assert_eq!(sandbox.serve().join("ann@example.com"), "409", "{failure}");
-    }
-}
-
-/// The list does not exist yet.
-#[test]
-fn reports_a_failed_creation_and_the_next_start_succeeds() {
-    for (failure, reason) in [
-        ("mkdir:error=EROFS:when=1", "Read-only file system"),
-        ("mkdir:error=ENOSPC:when=2", "No space left on device"),
-        ("pwrite64:error=ENOSPC:when=1", "No space left on device"),
-        ("fsync:error=EIO:when=3", "Input/output error"),
-        ("rename:error=EIO:when=1", "Input/output error"),
-    ] {
-        let sandbox = Sandbox::new();
-        let stderr = failed_start(&sandbox, failure, reason);
-        assert!(stderr.contains("--store"), "no advice: {stderr}");
-        assert_eq!(sandbox.serve().join("ann@example.com"), "201", "{failure}");
+        if has_list {
+            assert_eq!(sandbox.serve().join("ann@example.com"), "201");
+        }
+        let stderr = with_fault(&sandbox, failure).run().failure().stderr();
+        assert!(stderr.contains(reason), "{failure}: {stderr}");
+        if has_list {
+            assert!(
+                !stderr.contains("restore"),
+                "advises to replace an intact list: {stderr}"
+            );
+            let trial = sandbox.path().join("data/waitlist.trial");
+            assert!(
+                !trial.exists(),
+                "{failure}: the trial copy still takes up space"
+            );
+        } else {
+            assert!(stderr.contains("--store"), "no advice: {stderr}");
+        }
+        let status = if has_list { "409" } else { "201" };
+        assert_eq!(sandbox.serve().join("ann@example.com"), status, "{failure}");
     }
 }
 
@@ -252,18 +242,6 @@ fn serves_all_clients_despite_too_few_file_descriptors() {
 fn does_not_start_without_a_file_descriptor_for_the_list() {
     let sandbox = Sandbox::new();
     let mut command = sandbox.wrapped_command(landing_after("ulimit -n 4"));
-    let output = command.output().expect("the program runs");
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    let stderr = command.run().failure().stderr();
     assert!(stderr.contains("Too many open files"), "{stderr}");
-}
-
-/// Starts the program with a fault. Returns its message, which must name the reason.
-fn failed_start(sandbox: &Sandbox, fault: &str, reason: &str) -> String {
-    let output = with_fault(sandbox, fault).output();
-    let output = output.expect("the program runs");
-    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(1), "{fault}: {stderr}");
-    assert!(stderr.contains(reason), "{fault}: {stderr}");
-    stderr
 }

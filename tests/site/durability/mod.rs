@@ -25,7 +25,7 @@ mod power_cut;
 mod recording;
 mod store_files;
 pub(crate) mod strace;
-mod watchdog;
+pub(crate) mod watchdog;
 
 use std::{
     collections::BTreeSet,

@@ -326,7 +326,7 @@ fn traced(sandbox: &Sandbox, log: &Path, options: &[&str]) -> Command {
 ///
 /// strace counts the calls of each thread. The first thread makes a trial copy, the second one opens the
 /// copy, and a third one, with more calls, opens the list itself.
-pub(super) const DISK_FAILURES: [&str; 8] = [
+const DISK_FAILURES: [&str; 8] = [
     "mkdir:error=ENOSPC:when=2+",
     "copy_file_range:error=ENOSPC:when=1+",
     "pwrite64:error=ENOSPC:when=1+",
@@ -339,7 +339,7 @@ pub(super) const DISK_FAILURES: [&str; 8] = [
 
 /// Changes of a store for which a start rejects it: another format, files of another program, and a
 /// high-water mark that is ahead of the list.
-pub(super) const REJECTED_CHANGES: [fn(&Path); 3] = [
+const REJECTED_CHANGES: [fn(&Path); 3] = [
     |store| {
         let database = open_database(store);
         let format = u64::MAX.to_be_bytes();

@@ -22,11 +22,11 @@ const WATCHDOG_TIMEOUT: Duration = Duration::from_secs(1);
 const DATABASE_WATCHDOG_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A service manager that only receives notifications.
-struct ServiceManager(UnixDatagram);
+pub(crate) struct ServiceManager(UnixDatagram);
 
 impl ServiceManager {
     /// Starts to listen, and gives the command the environment of a service with a watchdog.
-    fn supervise(sandbox: &Sandbox, command: &mut Command, timeout: Duration) -> Self {
+    pub(crate) fn supervise(sandbox: &Sandbox, command: &mut Command, timeout: Duration) -> Self {
         let path = sandbox.path().join("notify");
         let socket = UnixDatagram::bind(&path).expect("the directory is writable");
         command
@@ -37,6 +37,11 @@ impl ServiceManager {
 
     /// Returns whether a keep-alive arrives in this time.
     fn receives_keep_alive(&self, timeout: Duration) -> bool {
+        self.receives("WATCHDOG=1", timeout)
+    }
+
+    /// Returns whether a notification arrives in this time. It drops others.
+    pub(crate) fn receives(&self, wanted: &str, timeout: Duration) -> bool {
         let start = Instant::now();
         let mut notification = [0; 1024];
         loop {
@@ -48,7 +53,7 @@ impl ServiceManager {
                 .set_read_timeout(Some(rest))
                 .expect("a valid timeout");
             match self.0.recv(&mut notification) {
-                Ok(length) if notification[..length].starts_with(b"WATCHDOG=1") => return true,
+                Ok(length) if notification[..length].starts_with(wanted.as_bytes()) => return true,
                 _ => {}
             }
         }

@@ -1,20 +1,18 @@
-//! Standard error is a full pipe that nobody reads, as when a log collector hangs, or a file on a full disk.
+//! Standard error is a full pipe that nobody reads, as when a log collector hangs. `log_output` has a full disk.
 
 use std::{
-    fs::{self, File},
+    fs,
     io::{self, BufRead, PipeReader, Read, Write},
     net::TcpStream,
     os::{fd::AsFd, unix::net::UnixListener},
-    path::Path,
-    process::{Command, Stdio},
+    process::Stdio,
     thread,
-    time::Duration,
 };
 
 use rustix::io::{ioctl_fionbio, ioctl_fionread};
 
 use crate::durability::strace::with_fault;
-use crate::process::{Sandbox, ServerProcess, signal, wait_for_exit, wait_until};
+use crate::process::{Sandbox, ServerProcess, landing, signal, wait_for_exit, wait_until};
 
 /// Sends requests until the server's standard error is full.
 fn fill_stderr(server: &ServerProcess, log: impl AsFd) {
@@ -99,9 +97,8 @@ fn failed_start_exits() {
         (&["serve", "--store", "/proc/nowhere"], 1),
     ] {
         let (_unread, full) = full_pipe();
-        let mut command = Command::new(env!("CARGO_BIN_EXE_landing"));
-        let command = command.args(arguments).env_clear();
-        let command = command.current_dir(sandbox.path()).stderr(full);
+        let mut command = landing(sandbox.path());
+        let command = command.args(arguments).stderr(full);
         let mut command = command.spawn().expect("the program starts");
         assert_eq!(wait_for_exit(&mut command), Some(code), "{arguments:?}");
     }
@@ -121,9 +118,8 @@ fn interrupted_export_exits() {
     fs::create_dir(sandbox.path().join("data")).expect("writable");
     let server = UnixListener::bind(sandbox.path().join("data/control")).expect("a socket");
     let (_unread, full) = full_pipe();
-    let mut export = Command::new(env!("CARGO_BIN_EXE_landing"));
-    let export = export.args(["export", "-o", "list.csv"]).env_clear();
-    let export = export.current_dir(sandbox.path()).stderr(full);
+    let mut export = landing(sandbox.path());
+    let export = export.args(["export", "-o", "list.csv"]).stderr(full);
     let mut export = export.spawn().expect("the program starts");
     // The first connection checks that the server runs. The next one asks for the entries.
     drop(server.accept().expect("the command connects"));
@@ -176,56 +172,4 @@ fn reports_dropped_log_lines_when_reading_resumes() {
             "{format}: {lines} and {dropped}"
         );
     }
-}
-
-/// Instead of a full disk, `ulimit -f` limits the size of the log file.
-#[test]
-fn reports_log_lines_lost_to_a_full_disk() {
-    const REPORT: &str = " log lines were dropped";
-    let sandbox = Sandbox::new();
-    let log = sandbox.path().join("log");
-    let mut shell = Command::new("sh");
-    let limited = r#"ulimit -f 2048; exec "$@" 2>>log"#;
-    shell.args(["-c", limited, "sh", env!("CARGO_BIN_EXE_landing")]);
-    let server = ServerProcess::start_with_log_file(sandbox.wrapped_command(shell), &log);
-    flood(&server);
-    wait_until_writing_stops(&server);
-    let kept = count_in(&log, " answered ");
-    assert!(kept < REQUESTS, "{kept}");
-
-    let file = File::options().write(true).open(&log).expect("writable");
-    file.set_len(0).expect("writable");
-    server.request("GET", "/robots.txt", "");
-    wait_until("the log reports the lost lines", || {
-        count_in(&log, REPORT) > 0
-    });
-    let log_text = fs::read_to_string(&log).expect("readable");
-    let report = log_text.split(REPORT).next().expect("a number");
-    let number = report.rsplit(|c: char| !c.is_ascii_digit()).next();
-    let dropped: usize = number.and_then(|it| it.parse().ok()).expect("a number");
-    assert_eq!(kept + dropped, REQUESTS);
-}
-
-/// Counts a text in the complete lines of a log.
-fn count_in(log: &Path, text: &str) -> usize {
-    let content = fs::read_to_string(log).expect("readable");
-    let (complete, _) = content.rsplit_once('\n').unwrap_or_default();
-    complete.matches(text).count()
-}
-
-/// Waits until the server makes no more write system calls: it must not retry for ever.
-fn wait_until_writing_stops(server: &ServerProcess) {
-    let write_calls = || {
-        let io = fs::read_to_string(format!("/proc/{}/io", server.child.id())).expect("Linux");
-        let calls = io.lines().find(|line| line.starts_with("syscw: "));
-        calls.expect("a number").to_owned()
-    };
-    for _ in 0..100 {
-        let before = write_calls();
-        thread::sleep(Duration::from_millis(300));
-        if write_calls() == before {
-            return;
-        }
-    }
-    panic!("the server writes without end");
 }

@@ -17,7 +17,7 @@ use tokio::{
 };
 
 use super::{
-    connection_limit::{get_succeeds, sign_up},
+    connection_limit::{get_succeeds, is_readable, open, open_busy},
     connections::TEST_TIMEOUT,
     overload::hanging_store,
 };
@@ -44,11 +44,7 @@ async fn open_idle_together(site: &TestSite, count: u8) -> Vec<TcpStream> {
 
 /// Opens slow connections of one client. They send nothing.
 async fn open_slow(site: &TestSite, count: usize) -> Vec<TcpStream> {
-    let mut slow = Vec::new();
-    for _ in 0..count {
-        slow.push(site.connect_from([127, 0, 0, 3]).await);
-    }
-    slow
+    open(site, [127, 0, 0, 3], count, "").await
 }
 
 /// Opens connections that the server finds all at once.
@@ -139,20 +135,9 @@ async fn client_keeps_slow_connections_within_its_share() {
     let site = TestSite::with_store_and_options(list, &options).await;
     // The share is 4.
     let mut slow = open_slow(&site, 6).await;
-    let mut busy = Vec::new();
-    for number in 0..218 {
-        let mut stream = site.connect().await;
-        let request = sign_up(&format!("{number}@example.com"));
-        let sent = stream.write_all(request.as_bytes()).await;
-        sent.expect("it is read");
-        calls.recv().await.expect("the site calls the store");
-        busy.push(stream);
-    }
+    let _busy = open_busy(&site, 218, &mut calls).await;
     sleep(EVICTION_AGE).await;
-    let mut waiting = Vec::new();
-    for _ in 0..40 {
-        waiting.push(site.connect_from([127, 0, 0, 4]).await);
-    }
+    let _waiting = open(&site, [127, 0, 0, 4], 40, "").await;
     // Many searches.
     sleep(EVICTION_AGE).await;
     assert_eq!(count_closed(&mut slow), 2);
@@ -336,21 +321,10 @@ async fn visit_until_an_idle_connection_closes(site: &TestSite) {
 async fn request_that_waits_for_the_server_is_never_evicted() {
     let (list, mut calls) = hanging_store();
     let site = TestSite::with_store_and_options(list, &["--max-connections=16"]).await;
-    let mut waiting = Vec::new();
-    for number in 0..13 {
-        let mut stream = site.connect().await;
-        let request = sign_up(&format!("{number}@example.com"));
-        stream
-            .write_all(request.as_bytes())
-            .await
-            .expect("it is read");
-        calls.recv().await.expect("the site calls the store");
-        waiting.push(stream);
-    }
+    let waiting = open_busy(&site, 13, &mut calls).await;
     visit_until_an_idle_connection_closes(&site).await;
     for mut stream in waiting {
-        let read = timeout(Duration::from_millis(1), stream.read_u8()).await;
-        assert!(read.is_err(), "it is open and waits");
+        assert!(!is_readable(&mut stream).await, "it is open and waits");
     }
 }
 

@@ -7,6 +7,7 @@ use futures_util::future::join_all;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
+    sync::mpsc::UnboundedReceiver,
     time::{sleep, timeout},
 };
 
@@ -29,6 +30,57 @@ pub(super) async fn get_succeeds(stream: &mut TcpStream) -> bool {
         };
     }
     response.starts_with(b"HTTP/1.1 200")
+}
+
+/// A request that never arrives completely.
+pub(super) const SLOW_HEAD: &str = "GET /ann@example.com HTTP/1.1\r\nHost: site\r\nX-Slow: ";
+
+/// Opens connections from an address of this machine, and sends these bytes over each.
+pub(super) async fn open(
+    site: &TestSite,
+    address: [u8; 4],
+    count: usize,
+    sent: &str,
+) -> Vec<TcpStream> {
+    let mut streams = Vec::new();
+    for _ in 0..count {
+        let mut stream = site.connect_from(address).await;
+        stream.write_all(sent.as_bytes()).await.expect("it is read");
+        streams.push(stream);
+    }
+    streams
+}
+
+/// Connects from an address, and checks that a request is served at once.
+async fn visit(site: &TestSite, address: [u8; 4]) -> TcpStream {
+    let mut stream = site.connect_from(address).await;
+    let is_served = timeout(Duration::from_secs(5), get_succeeds(&mut stream)).await;
+    assert!(is_served.expect("in time"));
+    stream
+}
+
+/// Opens connections whose sign-ups wait for the store.
+pub(super) async fn open_busy(
+    site: &TestSite,
+    count: usize,
+    calls: &mut UnboundedReceiver<()>,
+) -> Vec<TcpStream> {
+    let mut busy = Vec::new();
+    for number in 0..count {
+        let request = sign_up(&format!("{number}@example.com"));
+        busy.extend(open(site, SELF, 1, &request).await);
+        calls.recv().await.expect("the site calls the store");
+    }
+    busy
+}
+
+/// The address of a client that most tests have.
+pub(super) const SELF: [u8; 4] = [127, 0, 0, 1];
+
+/// Returns whether the server has closed a connection, or sends anything.
+pub(super) async fn is_readable(stream: &mut TcpStream) -> bool {
+    let read = timeout(Duration::from_millis(1), stream.read_u8()).await;
+    read.is_ok()
 }
 
 /// The connections that one browser opens.
@@ -89,33 +141,26 @@ async fn crowd_larger_than_the_limit_is_served_while_idle_connections_close() {
 async fn slow_connections_of_the_largest_client_make_room() {
     let (captured, _log) = CapturedLog::start();
     let site = TestSite::with_options(&["--max-connections=64"]).await;
-    let head = "GET /ann@example.com HTTP/1.1\r\nHost: site\r\nX-Slow: ".to_owned();
     let body = "POST /api/waitlist HTTP/1.1\r\nHost: site\r\nContent-Type: application/json\r\n\
-                Content-Length: 100\r\n\r\n{"
-        .to_owned();
+                Content-Length: 100\r\n\r\n{";
     let form = "POST / HTTP/1.1\r\nHost: site\r\nAccept: text/html\r\n\
-                Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 100\r\n\r\ne"
-        .to_owned();
+                Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 100\r\n\r\ne";
     let parts = [
-        (&head, "application/json"),
-        (&body, "application/json"),
-        (&form, "text/html; charset=utf-8"),
+        (SLOW_HEAD, "application/json"),
+        (body, "application/json"),
+        (form, "text/html; charset=utf-8"),
     ];
     let mut slow = Vec::new();
     for (part, content_type) in parts.into_iter().cycle().take(56) {
-        let mut stream = site.connect().await;
-        stream.write_all(part.as_bytes()).await.expect("it is read");
-        slow.push((stream, content_type));
+        for stream in open(&site, SELF, 1, part).await {
+            slow.push((stream, content_type));
+        }
     }
     // Everybody else is served, although others are slow too.
     let mut others = Vec::new();
     for number in 0..40 {
-        let mut stream = site.connect_from([127, 0, 1, number]).await;
-        stream.write_all(head.as_bytes()).await.expect("it is read");
-        let mut served = site.connect_from([127, 0, 0, 3]).await;
-        let is_served = timeout(Duration::from_secs(5), get_succeeds(&mut served)).await;
-        assert!(is_served.expect("in time"));
-        others.push(stream);
+        others.extend(open(&site, [127, 0, 1, number], 1, SLOW_HEAD).await);
+        visit(&site, [127, 0, 0, 3]).await;
     }
     let mut closed = 0;
     for (mut stream, content_type) in slow {
@@ -148,26 +193,15 @@ async fn slow_connections_of_the_largest_client_make_room() {
 #[tokio::test]
 async fn rejected_connections_do_not_delay_others() {
     let site = TestSite::with_options(&["--max-connections=64"]).await;
-    let mut attackers = Vec::new();
-    for _ in 0..3_000 {
-        attackers.push(site.connect().await);
-    }
-    let mut visitor = site.connect_from([127, 0, 0, 2]).await;
-    let is_served = timeout(Duration::from_secs(5), get_succeeds(&mut visitor)).await;
-    assert!(is_served.expect("in time"));
+    let _attackers = open(&site, SELF, 3_000, "").await;
+    visit(&site, [127, 0, 0, 2]).await;
 }
 
 /// A crowd is beyond its share too.
 #[tokio::test]
 async fn attacker_does_not_take_all_places_of_those_that_wait() {
     let site = TestSite::with_options(&["--max-connections=64"]).await;
-    let mut attackers = Vec::new();
-    for _ in 0..120 {
-        let mut stream = site.connect().await;
-        let head = b"GET / HTTP/1.1\r\nHost: site\r\nX-Slow: ";
-        stream.write_all(head).await.expect("it is read");
-        attackers.push(stream);
-    }
+    let _attackers = open(&site, SELF, 120, SLOW_HEAD).await;
     let served = join_all((0..CONNECTIONS_PER_BROWSER).map(async |_| {
         let mut stream = site.connect_from([127, 0, 0, 2]).await;
         get_succeeds(&mut stream).await
@@ -190,13 +224,11 @@ async fn stay_busy(site: &TestSite, address: [u8; 4]) {
 #[tokio::test]
 async fn busy_connections_of_one_address_leave_room_for_others() {
     let site = TestSite::with_options(&["--max-connections=32"]).await;
-    let attackers = join_all((0..48).map(|_| stay_busy(&site, [127, 0, 0, 1])));
+    let attackers = join_all((0..48).map(|_| stay_busy(&site, SELF)));
     let visits = async {
         sleep(Duration::from_secs(1)).await;
         for _ in 0..20 {
-            let mut stream = site.connect_from([127, 0, 0, 2]).await;
-            let is_served = timeout(Duration::from_secs(5), get_succeeds(&mut stream)).await;
-            assert!(is_served.expect("in time"));
+            visit(&site, [127, 0, 0, 2]).await;
         }
     };
     tokio::select! {
@@ -208,14 +240,8 @@ async fn busy_connections_of_one_address_leave_room_for_others() {
 #[tokio::test]
 async fn slow_client_does_not_hide_behind_a_larger_one() {
     let site = TestSite::with_options(&["--max-connections=64"]).await;
-    let head = b"GET / HTTP/1.1\r\nHost: site\r\nX-Slow: ";
-    let mut slow = Vec::new();
-    for _ in 0..24 {
-        let mut stream = site.connect_from([127, 0, 0, 3]).await;
-        stream.write_all(head).await.expect("it is read");
-        slow.push(stream);
-    }
-    let crowd = join_all((0..32).map(|_| stay_busy(&site, [127, 0, 0, 1])));
+    let mut slow = open(&site, [127, 0, 0, 3], 24, SLOW_HEAD).await;
+    let crowd = join_all((0..32).map(|_| stay_busy(&site, SELF)));
     let visits = async {
         // Until the slow ones are slow.
         sleep(Duration::from_millis(1500)).await;
@@ -232,8 +258,7 @@ async fn slow_client_does_not_hide_behind_a_larger_one() {
     }
     let mut closed = 0;
     for stream in &mut slow {
-        let read = timeout(Duration::from_millis(1), stream.read_u8()).await;
-        closed += usize::from(read.is_ok());
+        closed += usize::from(is_readable(stream).await);
     }
     assert!(closed >= 8, "{closed} slow connections were closed");
 }
@@ -253,18 +278,8 @@ pub(super) fn sign_up(email: &str) -> String {
 async fn waiting_connection_is_within_the_share_once_others_of_its_client_have_closed() {
     let (list, mut calls) = hanging_store();
     let site = TestSite::with_store_and_options(list, &["--max-connections=16"]).await;
-    let mut busy = Vec::new();
-    for number in 0..14 {
-        let mut stream = site.connect().await;
-        let request = sign_up(&format!("{number}@example.com"));
-        let sent = stream.write_all(request.as_bytes()).await;
-        sent.expect("it is read");
-        calls.recv().await.expect("the site calls the store");
-        busy.push(stream);
-    }
-    let mut first = site.connect_from([127, 0, 0, 2]).await;
-    let part = b"GET / HTTP/1.1\r\nHost: site\r\nX-Slow: ";
-    first.write_all(part).await.expect("it is read");
+    let _busy = open_busy(&site, 14, &mut calls).await;
+    let first = open(&site, [127, 0, 0, 2], 1, SLOW_HEAD).await;
     let mut second = site.connect_from([127, 0, 0, 2]).await;
     let too_early = timeout(Duration::from_millis(200), get_succeeds(&mut second)).await;
     assert!(too_early.is_err(), "it waits behind others");
@@ -279,17 +294,10 @@ async fn waiting_connection_is_within_the_share_once_others_of_its_client_have_c
 async fn connections_above_the_maximum_wait() {
     let (list, mut calls) = hanging_store();
     let site = TestSite::with_store_and_options(list, &["--max-connections=2"]).await;
-    let ready = "GET /readyz HTTP/1.1\r\nHost: site\r\n\r\n".to_owned();
-    let mut busy = Vec::new();
-    for request in [sign_up("ann@example.com"), ready] {
-        let mut stream = site.connect().await;
-        stream
-            .write_all(request.as_bytes())
-            .await
-            .expect("it is read");
-        calls.recv().await.expect("the site calls the store");
-        busy.push(stream);
-    }
+    let _busy = open_busy(&site, 1, &mut calls).await;
+    let ready = "GET /readyz HTTP/1.1\r\nHost: site\r\n\r\n";
+    let _waiting = open(&site, SELF, 1, ready).await;
+    calls.recv().await.expect("the site calls the store");
     let mut third = site.connect().await;
     let mut waiting = tokio::spawn(async move { get_succeeds(&mut third).await });
     let too_early = timeout(Duration::from_secs(1), &mut waiting).await;
@@ -308,20 +316,15 @@ async fn connections_beyond_the_share_of_a_client_wait_behind_those_of_others() 
     let site = TestSite::with_store_and_options(list, &["--max-connections=64"]).await;
     let mut attacker = Vec::new();
     for number in 0..160 {
-        let mut stream = site.connect().await;
         let request = sign_up(&format!("{number}@example.com"));
-        let sent = stream.write_all(request.as_bytes()).await;
-        sent.expect("it is read");
-        attacker.push(stream);
+        attacker.extend(open(&site, SELF, 1, &request).await);
     }
     // An eighth of the places is left for others.
     for _ in 0..56 {
         calls.recv().await.expect("the site calls the store");
     }
     for number in 0..20 {
-        let mut stream = site.connect_from([127, 0, 1, number]).await;
-        let is_served = timeout(Duration::from_secs(5), get_succeeds(&mut stream)).await;
-        assert!(is_served.expect("it does not wait"));
+        visit(&site, [127, 0, 1, number]).await;
     }
     assert!(calls.try_recv().is_err(), "the attacker's others wait");
     // As many wait as have a place. The others get 503 at once, before those that wait.
@@ -347,13 +350,7 @@ async fn connections_beyond_the_share_of_a_client_wait_behind_those_of_others() 
 #[tokio::test]
 async fn slow_connections_make_room_for_others_of_the_same_client() {
     let site = TestSite::with_options(&["--max-connections=64"]).await;
-    let mut slow = Vec::new();
-    for _ in 0..96 {
-        let mut stream = site.connect().await;
-        let head = b"GET / HTTP/1.1\r\nHost: site\r\nX-Slow: ";
-        stream.write_all(head).await.expect("it is read");
-        slow.push(stream);
-    }
+    let _slow = open(&site, SELF, 96, SLOW_HEAD).await;
     let mut stream = site.connect().await;
     let is_served = timeout(TEST_TIMEOUT, get_succeeds(&mut stream)).await;
     assert!(is_served.expect("a response"));

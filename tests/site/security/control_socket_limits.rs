@@ -5,12 +5,15 @@ use std::{
     io::{Read, Write},
     os::unix::net::UnixStream,
     path::{Path, PathBuf},
-    process::{Command, Output},
+    process::Command,
     thread,
     time::Duration,
 };
 
-use crate::process::{Sandbox, ServerProcess, TEST_TIMEOUT};
+use crate::{
+    ended::RunToEnd,
+    process::{Sandbox, ServerProcess, TEST_TIMEOUT, landing, landing_after},
+};
 
 fn socket(sandbox: &Sandbox) -> PathBuf {
     sandbox.path().join("data/control")
@@ -20,17 +23,9 @@ fn connect(sandbox: &Sandbox) -> UnixStream {
     UnixStream::connect(socket(sandbox)).expect("the server listens")
 }
 
-/// Runs `landing count`.
-fn count(sandbox: &Sandbox) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_landing"));
-    command.arg("count").env_clear().current_dir(sandbox.path());
-    command.output().expect("the program runs")
-}
-
 fn assert_counts(sandbox: &Sandbox) {
-    let output = count(sandbox);
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(String::from_utf8_lossy(&output.stdout), "0\n", "{stderr}");
+    let counted = landing(sandbox.path()).arg("count").run().success();
+    assert_eq!(counted.stdout(), "0\n");
 }
 
 /// Returns how many files the server has open.
@@ -93,18 +88,15 @@ fn rejects_requests_larger_than_a_mebibyte() {
     assert_counts(&sandbox);
 }
 
-/// Starts the server with a limit on open files.
-fn serve_with_file_limit(sandbox: &Sandbox, files: u32) -> ServerProcess {
-    let mut command = Command::new("sh");
-    let limit = format!("ulimit -n {files}; exec \"$0\" \"$@\"");
-    command.args(["-c", &limit, env!("CARGO_BIN_EXE_landing")]);
-    ServerProcess::start(sandbox.wrapped_command(command))
+/// Starts the server, which may open 100 files.
+fn serve_with_100_files(sandbox: &Sandbox) -> ServerProcess {
+    ServerProcess::start(sandbox.wrapped_command(landing_after("ulimit -n 100")))
 }
 
 #[test]
 fn reserves_file_descriptors_for_commands() {
     let sandbox = Sandbox::new();
-    let mut server = serve_with_file_limit(&sandbox, 100);
+    let mut server = serve_with_100_files(&sandbox);
     let lowered = |line: &String| line.contains("WARN") && line.contains("--max-connections");
     assert!(
         server.startup_log.iter().any(lowered),
@@ -121,9 +113,7 @@ fn reserves_file_descriptors_for_commands() {
     assert_counts(&sandbox);
     drop(connections);
     assert_eq!(server.join("ann@example.com"), "201");
-    server.signal("-TERM");
-    assert_eq!(server.wait_for_exit(), Some(0));
-    let log = server.log();
+    let log = server.stop();
     let failed = |line: &&String| line.contains("cannot accept connections");
     assert_eq!(log.iter().filter(failed).count(), 0, "{log:?}");
 }
@@ -131,7 +121,7 @@ fn reserves_file_descriptors_for_commands() {
 #[test]
 fn logs_a_file_descriptor_shortage_once_a_minute() {
     let sandbox = Sandbox::new();
-    let mut server = serve_with_file_limit(&sandbox, 100);
+    let mut server = serve_with_100_files(&sandbox);
     let set_limit = |files: &str| {
         let mut prlimit = Command::new("prlimit");
         prlimit.args(["--pid", &server.child.id().to_string(), files]);
@@ -145,9 +135,7 @@ fn logs_a_file_descriptor_shortage_once_a_minute() {
     set_limit("--nofile=100:");
     drop(waiting);
     assert_eq!(server.join("ann@example.com"), "201");
-    server.signal("-TERM");
-    assert_eq!(server.wait_for_exit(), Some(0));
-    let log = server.log();
+    let log = server.stop();
     let failed = |line: &&String| line.contains("cannot accept connections");
     assert_eq!(log.iter().filter(failed).count(), 1, "{log:?}");
 }

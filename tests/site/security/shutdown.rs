@@ -5,7 +5,6 @@ use std::{
     collections::BTreeSet,
     io::{self, BufRead, BufReader, Read, Write},
     net::TcpStream,
-    os::unix::net::UnixDatagram,
     sync::atomic::{AtomicUsize, Ordering},
     thread,
     time::Duration,
@@ -14,8 +13,8 @@ use std::{
 use landing::waitlist::{OwnerList, Selection, SledWaitlist};
 
 use super::connection_limit::sign_up;
-use crate::durability::strace::with_fault;
-use crate::process::{Sandbox, ServerProcess, wait_until};
+use crate::durability::{strace::with_fault, watchdog::ServiceManager};
+use crate::process::{Sandbox, ServerProcess, TEST_TIMEOUT, wait_until};
 
 /// Signs up over one connection, with three requests in flight, until the server closes it. Returns the addresses
 /// that the server acknowledged. Increments `started_clients` after five of them.
@@ -97,60 +96,78 @@ fn shutdown_under_load_loses_and_resets_no_sign_up() {
     }
 }
 
-/// Starts a server with a request whose body never arrives completely.
-fn server_with_open_request(options: &[&str]) -> (ServerProcess, TcpStream, Sandbox) {
-    let sandbox = Sandbox::new();
-    let mut command = sandbox.command();
-    command.args(options);
-    let server = ServerProcess::start(command);
-    let mut stream = TcpStream::connect(&server.addr).expect("the server listens");
-    let head = "POST /api/waitlist HTTP/1.1\r\nHost: site\r\nContent-Type: application/json\r\n\
-                Content-Length: 100\r\n\r\n{";
-    stream.write_all(head.as_bytes()).expect("the server reads");
-    // The server has read this request once it responds to a later one.
-    server.count();
-    (server, stream, sandbox)
+const GET: &str = "GET /healthz HTTP/1.1\r\nHost: site\r\n\r\n";
+
+/// A sign-up whose body never arrives completely.
+const HALF_A_SIGN_UP: &str = "POST /api/waitlist HTTP/1.1\r\nHost: site\r\n\
+    Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{";
+
+/// Longer than [`TEST_TIMEOUT`](crate::process::TEST_TIMEOUT): a test that waits for the grace period fails.
+pub(super) const ENDLESS_GRACE: &str = "--shutdown-grace=3600";
+
+/// Checks that the server sends a response with this status, and closes the connection without a reset. Returns the response.
+fn assert_response(stream: TcpStream, status: u16) -> String {
+    let response = io::read_to_string(stream).expect("no reset");
+    let is_right = response.starts_with(&format!("HTTP/1.1 {status} "));
+    assert!(is_right, "not {status}: {response}");
+    response
+}
+
+#[test]
+fn signals_finish_open_requests_and_exit_0() {
+    for signal in ["-TERM", "-INT"] {
+        let sandbox = Sandbox::new();
+        let mut server = sandbox.serve();
+        let request = sign_up("ann@example.com");
+        let (begin, end) = request.split_at(request.len() - 10);
+        let mut stream = server.send(begin);
+        // Once the server responds to a later request, it has started to read this one.
+        server.count();
+        server.signal(signal);
+        server.wait_until_stopping();
+        stream
+            .write_all(end.as_bytes())
+            .expect("the server still reads");
+        assert_response(stream, 201);
+        assert_eq!(server.wait_for_exit(), Some(0), "{signal}");
+        let log = server.log();
+        let last = log.last().expect("a line");
+        let is_told = last.ends_with("stopped; every acknowledged sign-up is stored");
+        assert!(is_told, "{signal}: {last}");
+        assert_eq!(sandbox.serve().count(), 1, "{signal}");
+    }
 }
 
 #[test]
 fn aborts_requests_after_the_grace_period_and_logs_it() {
-    let (mut server, _stream, _sandbox) = server_with_open_request(&["--shutdown-grace=1"]);
-    server.signal("-TERM");
-    assert_eq!(server.wait_for_exit(), Some(0));
-    let log = server.log_without_requests().join("\n");
-    assert!(
-        log.contains(
-            "some requests or messages took too long and were cut off; raise --shutdown-grace"
-        ),
-        "{log}"
-    );
+    let sandbox = Sandbox::new();
+    let mut server = sandbox.serve_with(&["--shutdown-grace=1"]);
+    let _stream = server.send(HALF_A_SIGN_UP);
+    server.count();
+    let log = server.stop().join("\n");
+    let reported =
+        "some requests or messages took too long and were cut off; raise --shutdown-grace";
+    assert!(log.contains(reported), "{log}");
 }
-
-/// Longer than [`TEST_TIMEOUT`]: a test that waits for the grace period fails.
-pub(super) const ENDLESS_GRACE: &str = "--shutdown-grace=3600";
 
 #[test]
 fn stalled_body_gets_408_and_does_not_hold_the_shutdown() {
-    let (mut server, stream, _sandbox) = server_with_open_request(&[ENDLESS_GRACE]);
-    server.signal("-TERM");
-    let response = io::read_to_string(stream).expect("no reset");
-    assert!(response.starts_with("HTTP/1.1 408 "), "{response}");
-    assert_eq!(server.wait_for_exit(), Some(0));
-    let log = server.log_without_requests().join("\n");
+    let sandbox = Sandbox::new();
+    let mut server = sandbox.serve_with(&[ENDLESS_GRACE]);
+    let stream = server.send(HALF_A_SIGN_UP);
+    server.count();
+    let log = server.stop().join("\n");
+    assert_response(stream, 408);
     assert!(!log.contains("cut off"), "{log}");
 }
 
 #[test]
 fn stalled_head_gets_408_and_does_not_hold_the_shutdown() {
-    let get = "GET /healthz HTTP/1.1\r\nHost: site\r\n\r\n";
     let form = "POST / HTTP/1.1\r\nHost: site\r\nContent-Length: 0\r\n\r\n";
-    for (earlier_request, end) in [("", ""), (get, "\r\n\r\nOK"), (form, "</html>")] {
+    for (earlier_request, end) in [("", ""), (GET, "\r\n\r\nOK"), (form, "</html>")] {
         let sandbox = Sandbox::new();
-        let mut command = sandbox.command();
-        command.arg(ENDLESS_GRACE);
-        let mut server = ServerProcess::start(command);
-        let mut stream = TcpStream::connect(&server.addr).expect("the server listens");
-        write!(stream, "{earlier_request}").expect("it reads");
+        let mut server = sandbox.serve_with(&[ENDLESS_GRACE]);
+        let mut stream = server.send(earlier_request);
         let mut response = Vec::new();
         while !response.ends_with(end.as_bytes()) {
             let mut byte = [0];
@@ -159,47 +176,25 @@ fn stalled_head_gets_408_and_does_not_hold_the_shutdown() {
         }
         write!(stream, "GET /healthz HTTP/1.1\r\nHo").expect("the server reads");
         server.count();
-        server.signal("-TERM");
-        let response = io::read_to_string(stream).expect("no reset");
-        assert!(response.starts_with("HTTP/1.1 408 "), "{response}");
+        server.stop();
         // Nobody knows yet what this request is.
+        let response = assert_response(stream, 408);
         assert!(response.contains("application/json"), "{response}");
-        assert_eq!(server.wait_for_exit(), Some(0));
     }
 }
 
 #[test]
-fn new_connection_without_a_request_does_not_hold_the_shutdown() {
+fn new_connection_does_not_hold_the_shutdown_and_its_request_is_served() {
     for options in [&[][..], &["--trusted-proxies=127.0.0.1"]] {
         let sandbox = Sandbox::new();
-        let mut command = sandbox.command();
-        command.args(options).arg(ENDLESS_GRACE);
-        let mut server = ServerProcess::start(command);
-        let _silent = TcpStream::connect(&server.addr).expect("the server listens");
+        let mut server = sandbox.serve_with(&[options, &[ENDLESS_GRACE]].concat());
+        let [_silent, mut stream] = [(); 2].map(|()| server.send(""));
+        // The server has accepted these connections once it responds on a later one.
         server.count();
         server.signal("-TERM");
-        assert_eq!(server.wait_for_exit(), Some(0));
-    }
-}
-
-#[test]
-fn request_on_a_new_connection_is_served_during_the_shutdown() {
-    for options in [&[][..], &["--trusted-proxies=127.0.0.1"]] {
-        let sandbox = Sandbox::new();
-        let mut command = sandbox.command();
-        command.args(options).arg(ENDLESS_GRACE);
-        let mut server = ServerProcess::start(command);
-        let mut stream = TcpStream::connect(&server.addr).expect("the server listens");
-        // The server has accepted this connection once it responds on a later one.
-        server.count();
-        server.signal("-TERM");
-        wait_until("the server no longer listens", || {
-            TcpStream::connect(&server.addr).is_err()
-        });
-        let request = "GET /healthz HTTP/1.1\r\nHost: site\r\n\r\n";
-        stream.write_all(request.as_bytes()).expect("it reads");
-        let response = io::read_to_string(stream).expect("no reset");
-        assert!(response.starts_with("HTTP/1.1 200 "), "{response}");
+        server.wait_until_stopping();
+        stream.write_all(GET.as_bytes()).expect("it reads");
+        assert_response(stream, 200);
         assert_eq!(server.wait_for_exit(), Some(0));
     }
 }
@@ -211,19 +206,11 @@ fn connection_in_the_queue_of_the_socket_is_served() {
     let mut server = sandbox.serve();
     server.signal("-STOP");
     // More than tokio accepts in one go, and fewer than a client may have.
-    let streams: Vec<_> = (0..95)
-        .map(|_| {
-            let mut stream = TcpStream::connect(&server.addr).expect("the server listens");
-            let request = "GET /healthz HTTP/1.1\r\nHost: site\r\n\r\n";
-            stream.write_all(request.as_bytes()).expect("open");
-            stream
-        })
-        .collect();
+    let streams: Vec<_> = (0..95).map(|_| server.send(GET)).collect();
     server.signal("-TERM");
     server.signal("-CONT");
     for stream in streams {
-        let response = io::read_to_string(stream).expect("no reset");
-        assert!(response.starts_with("HTTP/1.1 200 "), "{response}");
+        assert_response(stream, 200);
     }
     assert_eq!(server.wait_for_exit(), Some(0));
 }
@@ -232,17 +219,11 @@ fn connection_in_the_queue_of_the_socket_is_served() {
 #[test]
 fn connection_in_the_queue_is_served_at_the_limit_of_connections() {
     let sandbox = Sandbox::new();
-    let mut command = sandbox.command();
-    command.args(["--max-connections", "10"]);
-    let mut server = ServerProcess::start(command);
-    let connect = || TcpStream::connect(&server.addr).expect("the server listens");
-    let idle: Vec<_> = (0..10).map(|_| connect()).collect();
-    let mut last = connect();
-    last.write_all(b"GET /healthz HTTP/1.1\r\nHost: site\r\n\r\n")
-        .expect("open");
+    let mut server = sandbox.serve_with(&["--max-connections=10"]);
+    let idle: Vec<_> = (0..10).map(|_| server.send("")).collect();
+    let last = server.send(GET);
     server.signal("-TERM");
-    let response = io::read_to_string(last).expect("no reset");
-    assert!(response.starts_with("HTTP/1.1 200 "), "{response}");
+    assert_response(last, 200);
     drop(idle);
     assert_eq!(server.wait_for_exit(), Some(0));
 }
@@ -251,27 +232,15 @@ fn connection_in_the_queue_is_served_at_the_limit_of_connections() {
 #[test]
 fn waiting_sign_up_gets_a_place_during_the_shutdown() {
     let sandbox = Sandbox::new();
-    let mut command = sandbox.command();
-    command.args(["--max-connections", "64", ENDLESS_GRACE]);
-    let mut server = ServerProcess::start(command);
-    let connect = || TcpStream::connect(&server.addr).expect("the server listens");
+    let mut server = sandbox.serve_with(&["--max-connections=64", ENDLESS_GRACE]);
     // More responses than the kernel's buffers take.
     let requests = "GET / HTTP/1.1\r\nHost: site\r\n\r\n".repeat(400);
-    let readers: Vec<_> = (0..56)
-        .map(|_| {
-            let mut stream = connect();
-            stream.write_all(requests.as_bytes()).expect("it is read");
-            stream
-        })
-        .collect();
-    let mut waiting = connect();
-    let request = sign_up("ann@example.com");
-    waiting.write_all(request.as_bytes()).expect("open");
+    let readers: Vec<_> = (0..56).map(|_| server.send(&requests)).collect();
+    let waiting = server.send(&sign_up("ann@example.com"));
     // Until the buffers are full.
     thread::sleep(Duration::from_millis(800));
     server.signal("-TERM");
-    let response = io::read_to_string(waiting).expect("no reset");
-    assert!(response.starts_with("HTTP/1.1 201 "), "{response}");
+    assert_response(waiting, 201);
     drop(readers);
     assert_eq!(server.wait_for_exit(), Some(0));
 }
@@ -285,38 +254,20 @@ fn sign_up_that_waits_for_the_store_is_finished() {
     let mut command = with_fault(&sandbox, "fdatasync:delay_enter=6000000:when=1");
     command.arg(ENDLESS_GRACE);
     let mut server = ServerProcess::start(command);
-    let mut stream = TcpStream::connect(&server.addr).expect("the server listens");
-    let request = sign_up("ann@example.com");
-    stream
-        .write_all(request.as_bytes())
-        .expect("the server reads");
+    let stream = server.send(&sign_up("ann@example.com"));
     server.count();
-    server.signal("-TERM");
-    let response = io::read_to_string(stream).expect("no reset");
-    assert!(response.starts_with("HTTP/1.1 201 "), "{response}");
-    assert_eq!(server.wait_for_exit(), Some(0));
+    server.stop();
+    assert_response(stream, 201);
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn notifies_systemd_when_ready_and_stopping() {
     let sandbox = Sandbox::new();
-    let socket = sandbox.path().join("notify");
-    let manager = UnixDatagram::bind(&socket).expect("a socket");
-    manager
-        .set_read_timeout(Some(Duration::from_secs(60)))
-        .expect("a time");
-    let next_message = || {
-        let mut message = [0; 100];
-        let length = manager.recv(&mut message).expect("a message");
-        String::from_utf8_lossy(&message[..length])
-            .trim()
-            .to_owned()
-    };
     let mut command = sandbox.command();
-    command.env("NOTIFY_SOCKET", &socket);
+    let manager = ServiceManager::supervise(&sandbox, &mut command, TEST_TIMEOUT);
     let mut server = ServerProcess::start(command);
-    assert_eq!(next_message(), "READY=1");
-    server.signal("-TERM");
-    assert_eq!(next_message(), "STOPPING=1");
-    assert_eq!(server.wait_for_exit(), Some(0));
+    assert!(manager.receives("READY=1", TEST_TIMEOUT));
+    server.stop();
+    assert!(manager.receives("STOPPING=1", TEST_TIMEOUT));
 }

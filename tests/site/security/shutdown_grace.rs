@@ -28,15 +28,11 @@ fn unread_responses(server: &ServerProcess) -> TcpStream {
 #[test]
 fn second_signal_skips_the_grace_period() {
     let sandbox = Sandbox::new();
-    let mut command = sandbox.command();
-    command.arg(ENDLESS_GRACE);
-    let mut server = ServerProcess::start(command);
+    let mut server = sandbox.serve_with(&[ENDLESS_GRACE]);
     let _stream = unread_responses(&server);
     server.signal("-INT");
     // The server handles the first signal before the second arrives.
-    wait_until("the server no longer listens", || {
-        TcpStream::connect(&server.addr).is_err()
-    });
+    server.wait_until_stopping();
     server.signal("-INT");
     assert_eq!(server.wait_for_exit(), Some(0));
     let log = server.log_without_requests().join("\n");
@@ -55,10 +51,13 @@ fn server_with_unsent_message(grace: &str) -> (ServerProcess, Sandbox) {
         _ => Action::Continue,
     });
     let sandbox = Sandbox::new();
-    let mut command = sandbox.command();
-    command.args([grace, "--confirm-signups", "--origin=https://steward.test"]);
-    command.args(["--mail-from=hello@steward.test", "--smtp", &mail.url()]);
-    let server = ServerProcess::start(command);
+    let server = sandbox.serve_with(&[
+        grace,
+        "--confirm-signups",
+        "--origin=https://steward.test",
+        "--mail-from=hello@steward.test",
+        &format!("--smtp={}", mail.url()),
+    ]);
     assert_eq!(server.join("ann@example.com"), "201");
     let waited = wait_for_message.recv_timeout(TEST_TIMEOUT);
     waited.expect("the mail server gets the message");
@@ -83,9 +82,7 @@ fn requests_and_messages_have_one_grace_period_together() {
 fn second_signal_waits_for_no_message() {
     let (mut server, _sandbox) = server_with_unsent_message(ENDLESS_GRACE);
     server.signal("-TERM");
-    wait_until("the server no longer listens", || {
-        TcpStream::connect(&server.addr).is_err()
-    });
+    server.wait_until_stopping();
     server.signal("-TERM");
     assert_eq!(server.wait_for_exit(), Some(0));
 }
