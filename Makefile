@@ -82,8 +82,7 @@ TORTURE_kill = KILL_ROUNDS=200 SEND_PEOPLE=10000 SEND_KILLS=40 cargo test --rele
 TORTURE_faults = FAULT_MINUTES=$(or $(MINUTES),20) cargo test --release no_database_fault -- --nocapture
 TORTURE_failover = FAILOVER_ROUNDS=$(or $(ROUNDS),50) cargo test --release automatic_failover -- --nocapture
 TORTURE_conformance = CONFORMANCE_STORE="$(or $(STORE),$(error add STORE=postgres://…))" cargo test --release -- \
-	store::conformance::postgres store::selections::postgres store::erasures::postgres store::corrections::postgres \
-	store::facts::postgres concurrent_joins_across_instances_are_new_and_counted_once
+	store::conformance::postgres store::changes::postgres store::random_histories::postgres concurrent_joins_across_instances_are_new_and_counted_once
 TORTURE_fuzz = mkdir -p $(foreach it,$(PARSERS),target/fuzz/corpus/$(it)) $(foreach it,$(PARSERS),&& $(call FUZZ,$(it)))
 PARSERS := email body forwarded record
 torture: ## a test at full length: NAME=powercut|kill|faults|failover|conformance|fuzz, and MINUTES=, ROUNDS=, STORE=, FUZZ_SECONDS=

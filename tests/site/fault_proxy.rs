@@ -47,8 +47,6 @@ struct State {
     is_armed: [AtomicBool; FAULT_KINDS],
     /// The number of the matching statement that arms each fault.
     armed_by: [AtomicU64; FAULT_KINDS],
-    /// One in this many matching statements fails. 0 means none.
-    interval: AtomicU64,
     /// Matching statements so far.
     statements: AtomicU64,
     /// Faults so far.
@@ -74,7 +72,6 @@ impl FaultProxy {
             pattern,
             is_armed: Default::default(),
             armed_by: [const { AtomicU64::new(u64::MAX) }; FAULT_KINDS],
-            interval: AtomicU64::new(0),
             statements: AtomicU64::new(0),
             faults: AtomicU64::new(0),
             release: Notify::new(),
@@ -111,12 +108,6 @@ impl FaultProxy {
     pub(crate) fn fail_after(&self, fault: Fault, others: u64) {
         let next = self.state.statements.load(Ordering::SeqCst);
         self.state.armed_by[fault as usize].store(next + others, Ordering::SeqCst);
-    }
-
-    /// Makes one in `interval` matching statements fail. One third of them fail before their execution, the
-    /// others after it. `interval` must not be a multiple of 3.
-    pub(crate) fn fail_one_in(&self, interval: u64) {
-        self.state.interval.store(interval, Ordering::SeqCst);
     }
 
     /// Drops the responses to all matching statements from now on.
@@ -170,15 +161,6 @@ impl State {
         let number = self.statements.fetch_add(1, Ordering::SeqCst);
         for (is_armed, armed_by) in self.is_armed.iter().zip(&self.armed_by) {
             is_armed.fetch_or(number == armed_by.load(Ordering::SeqCst), Ordering::SeqCst);
-        }
-        let interval = self.interval.load(Ordering::SeqCst);
-        if interval > 0 && number.is_multiple_of(interval) {
-            let fault = if number.is_multiple_of(3) {
-                Fault::BeforeStatement
-            } else {
-                Fault::AfterStatement
-            };
-            self.is_armed[fault as usize].store(true, Ordering::SeqCst);
         }
     }
 

@@ -1,54 +1,22 @@
-//! The list, its count and its sign-ups. Every store passes these tests.
+//! The list and its count, with many people at the same time, and reading it. Every store passes these tests, and those of
+//! `random_histories`.
 
 use std::sync::Arc;
 
-use landing::waitlist::{JoinOutcome, Waitlist};
+use landing::waitlist::{JoinOutcome, Selection, Waitlist, WaitlistEntry};
 use tokio::task::JoinSet;
 
-use super::{StoreFixture, addresses, entries, entry, erase, join, many_items::ManyItems};
+use super::{
+    StoreFixture, addresses, entries, entry, erase, join, many_items::ManyItems, read_on_thread,
+};
 
 conformance_tests! {
-    new_list_is_empty,
-    readiness_check_changes_nothing,
-    join_lists_the_address_as_typed_with_its_time,
-    lists_an_address_once_in_any_spelling,
     concurrent_joins_of_an_address_are_new_once,
     join_all_returns_outcomes_in_order,
-    reports_each_change_of_the_count,
     long_list_stays_complete,
-}
-
-async fn new_list_is_empty(fixture: impl StoreFixture) {
-    let list = fixture.open();
-    assert_eq!((list.count(), entries(&*list)), (0, vec![]));
-}
-
-async fn readiness_check_changes_nothing(fixture: impl StoreFixture) {
-    let list = fixture.open();
-    join(&*list, "ann@example.com").await;
-    assert_eq!(list.ready().await, Ok(()));
-    assert_eq!(addresses(&*list), ["ann@example.com"]);
-}
-
-async fn join_lists_the_address_as_typed_with_its_time(fixture: impl StoreFixture) {
-    let list = fixture.open();
-    let ann = entry("Ann.O'Hara+list@Example.com", 1_700_000_000_123);
-    assert_eq!(list.join(ann.clone()).await, Ok(JoinOutcome::New));
-    assert_eq!((list.count(), entries(&*list)), (1, vec![ann]));
-}
-
-async fn lists_an_address_once_in_any_spelling(fixture: impl StoreFixture) {
-    let list = fixture.open();
-    assert_eq!(join(&*list, "Ann@example.com").await, JoinOutcome::New);
-    for again in ["Ann@example.com", "ann@EXAMPLE.com", " ANN@EXAMPLE.COM "] {
-        assert_eq!(
-            join(&*list, again).await,
-            JoinOutcome::AlreadyListed,
-            "{again}"
-        );
-    }
-    assert_eq!(join(&*list, "ann@example.co").await, JoinOutcome::New);
-    assert_eq!(addresses(&*list), ["Ann@example.com", "ann@example.co"]);
+    entries_are_ordered_by_sign_up_time,
+    snapshot_count_matches_its_entries,
+    entries_are_a_snapshot,
 }
 
 async fn concurrent_joins_of_an_address_are_new_once(fixture: impl StoreFixture) {
@@ -69,8 +37,8 @@ async fn concurrent_joins_of_an_address_are_new_once(fixture: impl StoreFixture)
 async fn join_all_returns_outcomes_in_order(fixture: impl StoreFixture) {
     let list = fixture.open();
     join(&*list, "7@example.com").await;
-    // More sign-ups than fit into one batch, two for each address.
-    let person = |number: u64| entry(&format!("{}@EXAMPLE.com", number % 300), number);
+    // More sign-ups than fit into one batch, two for each address, in one millisecond.
+    let person = |number: u64| entry(&format!("{}@EXAMPLE.com", number % 300), 5);
     let joined = list.join_many((0..600).map(person).collect()).await;
     let expected = (0..600).map(|number| match number {
         7 | 300.. => JoinOutcome::AlreadyListed,
@@ -78,24 +46,10 @@ async fn join_all_returns_outcomes_in_order(fixture: impl StoreFixture) {
     });
     assert_eq!(joined, Ok(expected.collect()));
     assert_eq!(list.join_all(vec![]).await, Ok(vec![]));
-    assert_eq!((list.count(), entries(&*list).len()), (300, 300));
+    assert_eq!(list.count(), 300);
     drop(list);
-    let times = entries(&*fixture.open());
-    let times = times[..299].iter().map(|entry| entry.joined_at);
-    let expected = (0..300).filter(|number| *number != 7);
-    assert!(times.eq(expected.map(|number| entry("a@b.co", number).joined_at)));
-}
-
-async fn reports_each_change_of_the_count(fixture: impl StoreFixture) {
-    let list = fixture.open();
-    let mut changes = list.watch_count();
-    assert_eq!(*changes.borrow_and_update(), 0);
-    join(&*list, "ann@example.com").await;
-    assert_eq!(*changes.borrow_and_update(), 1);
-    join(&*list, "ann@example.com").await;
-    assert!(!changes.has_changed().expect("the list is open"));
-    erase(&*list, "ann@example.com").await;
-    assert_eq!(*changes.borrow_and_update(), 0);
+    let kept = (0..300).filter(|number| *number != 7).map(person);
+    assert_eq!(entries(&*fixture.open())[..299], kept.collect::<Vec<_>>());
 }
 
 /// The list is longer than any record or batch of a store, with addresses of many lengths.
@@ -127,4 +81,60 @@ async fn long_list_stays_complete(fixture: impl StoreFixture) {
     drop(list);
     let list = fixture.open();
     assert_eq!((list.count(), addresses(&*list)), (1714, expected));
+}
+
+async fn entries_are_ordered_by_sign_up_time(fixture: impl StoreFixture) {
+    let list = fixture.open();
+    let times = [30, 10, 20, 10, 40, 0];
+    for (number, millis) in times.iter().enumerate() {
+        let entry = entry(&format!("{number}@example.com"), *millis);
+        list.join(entry).await.expect("a response");
+    }
+    let numbers: Vec<_> = addresses(&*list)
+        .iter()
+        .map(|it| it[..1].to_owned())
+        .collect();
+    assert_eq!(
+        numbers.concat(),
+        "513204",
+        "entries with the same time keep the order of their sign-ups"
+    );
+}
+
+async fn snapshot_count_matches_its_entries(fixture: impl StoreFixture) {
+    let list: Arc<dyn Waitlist> = fixture.open().into();
+    let mut joins = JoinSet::new();
+    for number in 0..2_000 {
+        let list = Arc::clone(&list);
+        joins.spawn(async move { join(&*list, &format!("{number}@example.com")).await });
+    }
+    while list.count() < 2_000 {
+        read_on_thread(|| {
+            let snapshot = list.entries(Selection::default()).expect("readable");
+            let count = snapshot.selected_count();
+            let read: Vec<_> = snapshot.map(|entry| entry.expect("readable")).collect();
+            assert_eq!(count, read.len() as u64);
+        });
+        tokio::task::yield_now().await;
+    }
+    joins.join_all().await;
+}
+
+async fn entries_are_a_snapshot(fixture: impl StoreFixture) {
+    let list: Arc<dyn Waitlist> = fixture.open().into();
+    for number in 0..200 {
+        join(&*list, &format!("before{number}@example.com")).await;
+    }
+    let snapshot = read_on_thread(|| list.entries(Selection::default()).expect("readable"));
+    let mut joins = JoinSet::new();
+    for number in 0..200 {
+        let list = Arc::clone(&list);
+        joins.spawn(async move { join(&*list, &format!("after{number}@example.com")).await });
+    }
+    joins.join_next().await;
+    let read: Vec<_> = read_on_thread(|| snapshot.map(|entry| entry.expect("readable")).collect());
+    let is_before = |entry: &WaitlistEntry| entry.email.as_typed().starts_with("before");
+    assert!(read.len() == 200 && read.iter().all(is_before));
+    joins.join_all().await;
+    assert_eq!(entries(&*list).len(), 400);
 }

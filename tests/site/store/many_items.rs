@@ -44,10 +44,6 @@ pub(super) trait ManyItems: Waitlist {
         in_parts(emails, |part| self.are_listed(part)).await
     }
 
-    async fn add_many_facts(&self, facts: Vec<(Email, Fact)>) -> Result<Vec<bool>, StoreError> {
-        in_parts(&facts, |part| self.add_facts(part.to_vec())).await
-    }
-
     /// Adds deliveries to a message after those that it has.
     async fn add_many_deliveries(
         &self,

@@ -24,32 +24,26 @@ macro_rules! conformance_tests {
     };
 }
 
+mod calls;
+mod changes;
 mod confirmation;
 mod confirmation_consent;
 mod confirmation_erasure;
 mod confirmation_fairness;
 mod confirmation_faults;
 pub(crate) mod confirmation_fixtures;
-mod confirmation_form;
 mod confirmation_instances;
 mod confirmation_limits;
 mod conformance;
-mod corrections;
 mod corruption;
-mod erasures;
-mod facts;
 mod ledger;
-mod ledger_histories;
-mod ledger_results;
 mod many_items;
-mod opening;
 mod postgres;
 mod random_histories;
 mod reference_model;
 mod repeated_calls;
-mod selections;
 mod sled;
-mod suppression;
+mod values;
 
 use std::{
     fs,

@@ -1,39 +1,50 @@
-//! Random histories of a list, with restarts and kills: each store must behave like the model.
+//! Random histories of a list and its ledger, with restarts and kills: each store must behave like the model.
 //!
 //! `PROPTEST_CASES=100 cargo test random_histories` runs more cases.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    env,
-    sync::Arc,
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::{collections::BTreeSet, env, sync::Arc};
 
-use landing::waitlist::{Email, Erasure, Fact, OwnerList, Source, Waitlist, WaitlistEntry};
-use proptest::prelude::*;
-use proptest_state_machine::{ReferenceStateMachine, StateMachineTest, prop_state_machine};
-use tokio::{runtime::Runtime, task::JoinSet};
+use futures_util::future::join_all;
+use landing::waitlist::{
+    AddressFilter, Delivery, DeliveryState, EmailDomain, Erasure, Fact, Message, MessageId,
+    Selection, Suppressions, Waitlist,
+};
+use proptest::{
+    collection::{btree_map, vec},
+    option,
+    prelude::*,
+    sample::select,
+};
 
 use super::{
-    SledFixture, StoreFixture, TestDatabase, email, entries, reference_model::ReferenceModel,
+    MemoryFixture, SledFixture, StoreFixture, TestDatabase,
+    calls::{Call, SignUp, source, time},
+    email,
+    ledger::{hash, id, result, start, status},
+    read_on_thread, run, selected,
 };
 
-prop_state_machine! {
-    #![proptest_config(config(48))]
+proptest! {
+    #![proptest_config(config(64))]
 
     #[test]
-    fn sled_matches_the_model(sequential 1..40 => StoreAndModel<SledFixture>);
+    fn sled_matches_the_model(events in vec(event(), 1..60)) {
+        run(SledFixture::default(), |fixture| compare(fixture, events, false));
+    }
 }
 
-prop_state_machine! {
-    #![proptest_config(config(6))]
+proptest! {
+    #![proptest_config(config(8))]
 
+    // Another instance may hold the deliveries, so they stay until their leases end.
     #[test]
-    fn postgres_matches_the_model(sequential 1..40 => StoreAndModel<TestDatabase>);
+    fn postgres_matches_the_model(events in vec(event(), 1..60)) {
+        run(TestDatabase::default(), |fixture| compare(fixture, events, true));
+    }
 }
 
 /// Runs this many cases, unless `PROPTEST_CASES` says otherwise.
-pub(super) fn config(cases: u32) -> ProptestConfig {
+fn config(cases: u32) -> ProptestConfig {
     let default = ProptestConfig::default();
     let is_set = env::var_os("PROPTEST_CASES").is_some();
     ProptestConfig {
@@ -42,23 +53,14 @@ pub(super) fn config(cases: u32) -> ProptestConfig {
     }
 }
 
-/// An event in a history. People are numbers.
+/// An event in a history.
 #[derive(Clone, Debug)]
 enum Event {
-    Join(SignUp),
+    Call(Call),
     /// Concurrent joins.
     JoinTogether(Vec<SignUp>),
-    Erase(u8),
-    /// Erases people and suppresses them.
-    Suppress(Vec<u8>),
-    /// An import.
-    Import(Vec<SignUp>),
-    /// Suppresses those people who are not listed, or await a confirmation.
-    SuppressUnlisted(Vec<u8>),
-    /// Gives a person the address of another.
-    Correct(u8, SignUp),
-    /// Records that people have confirmed their addresses.
-    Record(Vec<(u8, u16)>),
+    /// Changes the deliveries of a message.
+    Change(u8, Change),
     Compact,
     /// The process stops, and starts again.
     Restart,
@@ -66,323 +68,286 @@ enum Event {
     Kill,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct SignUp {
-    person: u8,
-    in_capitals: bool,
-    millis: u16,
-    source: Option<u8>,
-    asked: Option<u16>,
-    confirmed: Option<u16>,
+/// A change to the deliveries of a message.
+#[derive(Clone, Debug)]
+enum Change {
+    /// Adds some with a state, by a caller who knows of this number too many.
+    Add(u32, u32, DeliveryState),
+    Begin(Numbered),
+    Finish(Numbered),
 }
 
-impl SignUp {
-    fn entry(self) -> WaitlistEntry {
-        WaitlistEntry {
-            email: email(&address(self.person, self.in_capitals)),
-            joined_at: time(self.millis),
-            source: self.source.map(source),
-            asked_at: self.asked.map(time),
-            confirmed_at: self.confirmed.map(time),
-        }
-    }
-}
+/// States for some deliveries, each at most once, and how many attempts behind the caller is. Without a state, a delivery is
+/// begun in the one that it has, and accepted.
+type Numbered = Vec<(u32, (Option<DeliveryState>, u32))>;
 
-fn time(millis: u16) -> SystemTime {
-    UNIX_EPOCH + Duration::from_millis(millis.into())
-}
-
-/// Returns one of four sources. Some are long, to fill records.
-fn source(number: u8) -> Source {
-    let filling = "x".repeat(usize::from(number) * 20);
-    format!("source{number}{filling}")
-        .parse()
-        .expect("a source")
-}
+/// The people have these numbers.
+const PEOPLE: u8 = 60;
 
 /// Returns the address of a person. Some addresses are long, to fill records.
 fn address(person: u8, in_capitals: bool) -> String {
     let filling = "x".repeat(usize::from(person % 4) * 15);
-    let address = format!("person{person}{filling}@example.com");
-    if in_capitals {
-        address.to_uppercase()
-    } else {
-        address
+    let domain = ["com", "org"][usize::from(person % 2)];
+    let address = format!("person{person}{filling}@example.{domain}");
+    match in_capitals {
+        true => address.to_uppercase(),
+        false => address,
     }
 }
 
-/// The people on the list, and the suppressed ones, from which the next event is chosen.
-struct People;
-
-#[derive(Clone, Debug, Default)]
-struct PeopleState {
-    /// Whether each of them awaits a confirmation.
-    listed: BTreeMap<u8, bool>,
-    suppressed: BTreeSet<u8>,
+fn typed() -> impl Strategy<Value = String> {
+    (0..PEOPLE, any::<bool>()).prop_map(|(person, in_capitals)| address(person, in_capitals))
 }
 
-impl PeopleState {
-    fn join(&mut self, sign_up: &SignUp) {
-        let awaits = sign_up.entry().awaits_confirmation();
-        self.listed.entry(sign_up.person).or_insert(awaits);
-        if !awaits {
-            self.suppressed.remove(&sign_up.person);
-        }
-    }
+fn sign_up() -> impl Strategy<Value = SignUp> {
+    let facts = (
+        option::of(0u8..4),
+        option::of(0u16..1000),
+        option::of(0u16..1000),
+    );
+    (typed(), 0u16..1000, facts).prop_map(|(typed, millis, (source, asked, confirmed))| SignUp {
+        typed,
+        millis,
+        source,
+        asked,
+        confirmed,
+    })
 }
 
-impl ReferenceStateMachine for People {
-    type State = PeopleState;
-    type Transition = Event;
-
-    fn init_state() -> BoxedStrategy<Self::State> {
-        Just(PeopleState::default()).boxed()
-    }
-
-    fn transitions(state: &Self::State) -> BoxedStrategy<Event> {
-        let sign_up = || {
-            let facts = (
-                proptest::option::of(0u8..4),
-                proptest::option::of(0u16..1000),
-                proptest::option::of(0u16..1000),
-            );
-            (0u8..60, any::<bool>(), 0u16..1000, facts).prop_map(
-                |(person, in_capitals, millis, (source, asked, confirmed))| SignUp {
-                    person,
-                    in_capitals,
-                    millis,
-                    source,
-                    asked,
-                    confirmed,
-                },
-            )
-        };
-        let people: Vec<_> = state.listed.keys().copied().chain([200]).collect();
-        let some_people = || prop::collection::vec(0u8..60, 1..20);
-        prop_oneof![
-            6 => sign_up().prop_map(Event::Join),
-            4 => prop::collection::vec(sign_up(), 2..80).prop_map(Event::JoinTogether),
-            3 => prop::sample::select(people.clone()).prop_map(Event::Erase),
-            3 => some_people().prop_map(Event::Suppress),
-            3 => prop::collection::vec(sign_up(), 1..80).prop_map(Event::Import),
-            1 => some_people().prop_map(Event::SuppressUnlisted),
-            3 => (prop::sample::select(people.clone()), sign_up())
-                .prop_map(|(person, new)| Event::Correct(person, new)),
-            3 => prop::collection::vec((prop::sample::select(people), 0u16..1000), 1..40)
-                .prop_map(Event::Record),
-            1 => Just(Event::Compact),
-            1 => Just(Event::Restart),
-            2 => Just(Event::Kill),
-        ]
-        .boxed()
-    }
-
-    fn apply(mut state: Self::State, event: &Event) -> Self::State {
-        if let Event::Join(sign_up) = event {
-            state.join(sign_up);
-        }
-        if let Event::JoinTogether(all) = event {
-            let mut seen = BTreeSet::new();
-            let first = all.iter().filter(|sign_up| seen.insert(sign_up.person));
-            first.for_each(|sign_up| state.join(sign_up));
-        }
-        let PeopleState { listed, suppressed } = &mut state;
-        match event {
-            Event::Import(all) => {
-                for sign_up in all {
-                    if !suppressed.contains(&sign_up.person) {
-                        let awaits = sign_up.entry().awaits_confirmation();
-                        listed.entry(sign_up.person).or_insert(awaits);
-                    }
-                }
-            }
-            Event::Suppress(people) => {
-                listed.retain(|person, _| !people.contains(person));
-                suppressed.extend(people);
-            }
-            Event::SuppressUnlisted(people) => {
-                let is_member = |person: &u8| listed.get(person) == Some(&false);
-                suppressed.extend(people.iter().filter(|it| !is_member(it)));
-            }
-            Event::Erase(person) => drop(listed.remove(person)),
-            Event::Correct(old, new) => {
-                if let Some(awaits) = listed.get(old).copied()
-                    && !listed.contains_key(&new.person)
-                {
-                    listed.remove(old);
-                    listed.insert(new.person, awaits);
-                }
-            }
-            Event::Record(confirmations) => {
-                for (person, _) in confirmations {
-                    if let Some(awaits) = listed.get_mut(person) {
-                        *awaits = false;
-                        suppressed.remove(person);
-                    }
-                }
-            }
-            Event::Join(_)
-            | Event::JoinTogether(_)
-            | Event::Compact
-            | Event::Restart
-            | Event::Kill => {}
-        }
-        state
-    }
+fn fact() -> impl Strategy<Value = Fact> {
+    (any::<bool>(), 0u16..1000).prop_map(|(is_confirmation, at)| match is_confirmation {
+        true => Fact::ConfirmedAt(time(at)),
+        false => Fact::AskedAt(time(at)),
+    })
 }
 
-/// The list and its model.
-struct StoreAndModel<P> {
-    runtime: Runtime,
-    fixture: P,
-    /// `None` only while the list is being reopened.
-    list: Option<Arc<dyn Waitlist>>,
-    model: ReferenceModel,
+fn erasure() -> impl Strategy<Value = Erasure> {
+    let unconfirmed = (0u16..1000).prop_map(|it| Erasure::Unconfirmed { before: time(it) });
+    prop_oneof![
+        2 => Just(Erasure::Complete),
+        3 => Just(Erasure::Suppress),
+        1 => unconfirmed,
+    ]
 }
 
-impl<P: StoreFixture> StoreAndModel<P> {
-    fn list(&self) -> &Arc<dyn Waitlist> {
-        self.list.as_ref().expect("the list is open")
-    }
-
-    /// Erases addresses from the list and from the model.
-    fn erase(&self, emails: &[Email], erasure: Erasure) {
-        let erased = self.runtime.block_on(self.list().erase(emails, erasure));
-        let expected = self.runtime.block_on(self.model.erase(emails, erasure));
-        assert_eq!(erased, expected);
-    }
-
-    fn open(&mut self) {
-        self.list = Some(self.fixture.open().into());
-    }
+fn numbered() -> impl Strategy<Value = Numbered> {
+    let behind = select(&[0u32, 0, 0, 1][..]);
+    let state = option::weighted(0.3, select(&DeliveryState::ALL[..]));
+    let states = btree_map(0..40u32, (state, behind), 0..20);
+    states.prop_map(|states| states.into_iter().collect())
 }
 
-impl<P: StoreFixture + Default> StateMachineTest for StoreAndModel<P> {
-    type SystemUnderTest = Self;
-    type Reference = People;
+fn event() -> impl Strategy<Value = Event> {
+    let people = || vec(typed(), 1..20);
+    let message = || 0..3u8;
+    let added = |(message, text): (u8, u8)| {
+        let begun_at = time(u16::from(10 * message + text));
+        let message = Message::new(name(message), begun_at, &format!("Hi {text}"));
+        message.with_text_digest((text % 2 == 0).then_some([text; 32]))
+    };
+    let call = prop_oneof![
+        6 => sign_up().prop_map(Call::Join),
+        3 => vec(sign_up(), 1..80).prop_map(Call::Import),
+        6 => (people(), erasure()).prop_map(|(people, erasure)| Call::Erase(people, erasure)),
+        3 => (typed(), typed()).prop_map(|(old, new)| Call::Correct(old, new)),
+        3 => vec((typed(), fact()), 1..40).prop_map(Call::Record),
+        1 => people().prop_map(Call::Suppress),
+        1 => people().prop_map(Call::Lift),
+        3 => (message(), 0..5u8).prop_map(move |it| Call::AddMessage(added(it))),
+    ];
+    let ahead = select(&[0u32, 0, 0, 1][..]);
+    let state = select(&DeliveryState::ALL[..]);
+    let change = prop_oneof![
+        3 => (ahead, 1..30u32, state).prop_map(|(ahead, count, state)| Change::Add(ahead, count, state)),
+        5 => numbered().prop_map(Change::Begin),
+        5 => numbered().prop_map(Change::Finish),
+    ];
+    prop_oneof![
+        26 => call.prop_map(Event::Call),
+        4 => vec(sign_up(), 2..80).prop_map(Event::JoinTogether),
+        14 => (message(), change).prop_map(|(message, change)| Event::Change(message, change)),
+        1 => Just(Event::Compact),
+        1 => Just(Event::Restart),
+        2 => Just(Event::Kill),
+    ]
+}
 
-    fn init_test(_: &PeopleState) -> Self {
-        let mut state = Self {
-            runtime: Runtime::new().expect("a runtime"),
-            fixture: P::default(),
-            list: None,
-            model: ReferenceModel::over(Arc::default()),
-        };
-        state.open();
-        state
-    }
+fn name(message: u8) -> MessageId {
+    id(&format!("message-{message}"))
+}
 
-    fn apply(mut state: Self, _: &PeopleState, event: Event) -> Self {
-        match event {
-            Event::Join(sign_up) => {
-                let joined = state.runtime.block_on(state.list().join(sign_up.entry()));
-                let expected = state.runtime.block_on(state.model.join(sign_up.entry()));
-                assert_eq!(joined, expected);
-            }
-            Event::JoinTogether(sign_ups) => {
+/// Applies the same events to a store and to the model, and compares them after each.
+async fn compare<F: StoreFixture>(fixture: Arc<F>, events: Vec<Event>, keeps_leases: bool) {
+    let model_state = MemoryFixture::default();
+    let model = model_state.open();
+    // The storage that remains after each kill.
+    let mut fixtures = vec![fixture];
+    let mut list = fixtures[0].open();
+    let key = list.list_key().await.expect("a key");
+    let mut changes = list.watch_count();
+    for (number, event) in (0..).zip(events) {
+        let before = list.count();
+        match event.clone() {
+            Event::Call(call) => make_both(&*list, &*model, &call).await,
+            Event::JoinTogether(mut all) => {
                 // Of several sign-ups of one person any may be the first, so only one is kept.
                 let mut seen = BTreeSet::new();
-                let first = |sign_up: &SignUp| seen.insert(sign_up.person);
-                let sign_ups: Vec<_> = sign_ups.into_iter().filter(first).collect();
-                let mut joins = JoinSet::new();
-                for sign_up in sign_ups.clone() {
-                    let list = Arc::clone(state.list());
-                    let join = async move { (sign_up.person, list.join(sign_up.entry()).await) };
-                    joins.spawn_on(join, state.runtime.handle());
+                all.retain(|it| seen.insert(it.typed.to_lowercase()));
+                let joins: Vec<_> = all.into_iter().map(Call::Join).collect();
+                let joined = join_all(joins.iter().map(|it| it.make(&*list))).await;
+                for (join, joined) in joins.iter().zip(joined) {
+                    assert_eq!(joined, join.make(&*model).await, "{join:?}");
                 }
-                let mut joined = state.runtime.block_on(joins.join_all());
-                joined.sort_by_key(|(person, _)| *person);
-                let model = |sign_up: SignUp| {
-                    let joined = state.runtime.block_on(state.model.join(sign_up.entry()));
-                    (sign_up.person, joined)
-                };
-                let mut expected: Vec<_> = sign_ups.into_iter().map(model).collect();
-                expected.sort_by_key(|(person, _)| *person);
-                assert_eq!(joined, expected);
             }
-            Event::Erase(person) => {
-                // Both spellings name one entry.
-                let emails = [false, true].map(|in_capitals| email(&address(person, in_capitals)));
-                state.erase(&emails, Erasure::Complete);
+            Event::Change(message, change) => {
+                let call = change.call(&*model, name(message)).await;
+                make_both(&*list, &*model, &call).await;
             }
-            Event::Suppress(people) => {
-                let emails = people
-                    .into_iter()
-                    .map(|it| email(&address(it, it % 2 == 0)));
-                state.erase(&emails.collect::<Vec<_>>(), Erasure::Suppress);
-            }
-            Event::Import(sign_ups) => {
-                let entries: Vec<_> = sign_ups.into_iter().map(SignUp::entry).collect();
-                let joined = state.list().join_all(entries.clone());
-                let joined = state.runtime.block_on(joined);
-                let expected = state.runtime.block_on(state.model.join_all(entries));
-                assert_eq!(joined, expected);
-            }
-            Event::SuppressUnlisted(people) => {
-                let emails = people
-                    .into_iter()
-                    .map(|it| email(&address(it, it % 2 == 0)));
-                let emails: Vec<_> = emails.collect();
-                let suppressed = state.runtime.block_on(state.list().suppress(&emails));
-                let expected = state.runtime.block_on(state.model.suppress(&emails));
-                assert_eq!(suppressed, expected);
-            }
-            Event::Correct(person, new) => {
-                let (old, new) = (email(&address(person, false)), new.entry().email);
-                let corrected = state.runtime.block_on(state.list().correct(&old, &new));
-                let expected = state.runtime.block_on(state.model.correct(&old, &new));
-                assert_eq!(corrected, expected);
-            }
-            Event::Record(confirmations) => {
-                let facts: Vec<_> = confirmations
-                    .into_iter()
-                    .map(|(person, at)| {
-                        let email = email(&address(person, at % 2 == 0));
-                        (email, Fact::ConfirmedAt(time(at)))
-                    })
-                    .collect();
-                let recorded = state
-                    .runtime
-                    .block_on(state.list().add_facts(facts.clone()));
-                assert_eq!(
-                    recorded,
-                    state.runtime.block_on(state.model.add_facts(facts))
-                );
-            }
-            Event::Compact => {
-                let compacting = super::compact(&**state.list());
-                state.runtime.block_on(compacting);
-            }
-            Event::Restart => {
-                state.list = None;
-                state.open();
-            }
-            Event::Kill => {
-                let remains = state.fixture.after_kill();
-                state.list = None;
-                state.fixture = remains.unwrap_or(state.fixture);
-                state.open();
+            Event::Compact => super::compact(&*list).await,
+            Event::Restart | Event::Kill => {
+                if matches!(event, Event::Kill) {
+                    fixtures.extend(fixtures[fixtures.len() - 1].after_kill());
+                }
+                drop(list);
+                list = fixtures[fixtures.len() - 1].open();
+                changes = list.watch_count();
+                if !keeps_leases {
+                    model_state.0.lock().expect("no panic").interrupt();
+                }
             }
         }
-        state
+        assert_eq!(list.list_key().await, Ok(key));
+        let is_reported = changes.has_changed().expect("the list is open");
+        assert!(is_reported || list.count() == before, "{event:?}");
+        assert_eq!(*changes.borrow_and_update(), list.count());
+        compare_lists(&*list, &*model, number).await;
     }
+}
 
-    fn check_invariants(state: &Self, people: &PeopleState) {
-        let list = state.list();
-        assert_eq!(list.count(), people.listed.len() as u64);
-        assert_eq!(list.count(), state.model.count());
+/// Makes a call to both, which must have the same response.
+async fn make_both(list: &dyn Waitlist, model: &dyn Waitlist, call: &Call) {
+    assert_eq!(call.make(list).await, call.make(model).await, "{call:?}");
+}
+
+impl Change {
+    /// Returns the call that makes it. The model says what the caller knows.
+    async fn call(self, model: &dyn Waitlist, message: MessageId) -> Call {
+        let deliveries = model.deliveries(&message).await.expect("a response");
+        let known = |number: u32| {
+            let known = deliveries.get(number as usize);
+            known.map_or((DeliveryState::Waiting, 0), |it| {
+                (it.status.state, it.attempts)
+            })
+        };
+        match self {
+            Self::Add(ahead, count, state) => {
+                let known = deliveries.len() as u32 + ahead;
+                let added = (known..known + count).map(|number| Delivery {
+                    status: status(state, None),
+                    attempts: number % 3,
+                    ..Delivery::waiting(hash(number))
+                });
+                Call::AddDeliveries(message, known, added.collect())
+            }
+            Self::Begin(starts) => {
+                let starts = starts.into_iter().map(|(number, (state, behind))| {
+                    let (known, attempts) = known(number);
+                    let attempts = attempts.saturating_sub(behind);
+                    start(number, state.unwrap_or(known), attempts)
+                });
+                Call::Begin(message, starts.collect())
+            }
+            Self::Finish(results) => {
+                let results = results.into_iter().map(|(number, (state, behind))| {
+                    let state = state.filter(|it| *it != DeliveryState::Sending);
+                    let state = state.unwrap_or(DeliveryState::Accepted);
+                    let reply = (number % 3 > 0).then_some((250, "Ok"));
+                    let attempt = known(number).1.saturating_sub(behind);
+                    result(number, attempt, status(state, reply))
+                });
+                Call::Finish(message, results.collect())
+            }
+        }
+    }
+}
+
+/// Compares what both know. `number` chooses a selection and a person.
+async fn compare_lists(list: &dyn Waitlist, model: &dyn Waitlist, number: usize) {
+    let some = selections().swap_remove(number % selections().len());
+    for selection in [Selection::default(), some] {
         // Concurrent joins with the same time may be in any order.
         let sorted = |list: &dyn Waitlist| {
-            let mut entries = entries(list);
-            assert!(entries.is_sorted_by_key(|entry| entry.joined_at));
+            let mut entries = selected(list, selection.clone());
+            let times: Vec<_> = entries.iter().map(|entry| entry.joined_at).collect();
+            let is_ordered = match selection.newest_first {
+                true => times.iter().rev().is_sorted(),
+                false => times.is_sorted(),
+            };
+            assert!(is_ordered, "{selection:?}");
             entries.sort_by_key(|entry| (entry.joined_at, entry.email.key()));
             entries
         };
-        assert_eq!(sorted(&**list), sorted(&state.model));
-        let suppressions = state.runtime.block_on(list.suppressions());
-        let suppressions = suppressions.expect("readable");
-        let suppressed = (0..60).filter(|it| suppressions.contains(&email(&address(*it, false))));
-        assert!(suppressed.eq(people.suppressed.iter().copied()));
-        assert_eq!(suppressions.len(), people.suppressed.len());
+        let expected = sorted(model);
+        assert_eq!(sorted(list), expected, "{selection:?}");
+        let count = read_on_thread(|| {
+            list.entries(selection.clone())
+                .map(|it| it.selected_count())
+        });
+        assert_eq!(count, Ok(expected.len() as u64), "{selection:?}");
     }
+    assert_eq!(list.count(), model.count());
+    let person = [email(&address(number as u8 % PEOPLE, true))];
+    assert_eq!(
+        list.person(&person[0]).await,
+        model.person(&person[0]).await
+    );
+    assert_eq!(
+        list.are_listed(&person).await,
+        model.are_listed(&person).await
+    );
+    let [ours, expected] = [list.suppressions(), model.suppressions()];
+    let [ours, expected] = [ours.await, expected.await].map(|it| it.expect("readable"));
+    for typed in (0..PEOPLE).map(|person| address(person, false)) {
+        let is_suppressed = expected.contains(&email(&typed));
+        assert_eq!(ours.contains(&email(&typed)), is_suppressed, "{typed}");
+    }
+    assert_eq!(ours.len(), expected.len());
+    let is_suppressed = list.is_suppressed(&person[0]).await;
+    assert_eq!(is_suppressed, Ok(expected.contains(&person[0])));
+    let sources = |it: &Suppressions| {
+        let mut sources: Vec<_> = it.departures().map(|it| it.source).collect();
+        sources.sort();
+        sources
+    };
+    assert_eq!(sources(&ours), sources(&expected));
+    assert_eq!(list.messages().await, model.messages().await);
+    for message in (0..3).map(name) {
+        let expected = model.deliveries(&message).await;
+        assert_eq!(list.deliveries(&message).await, expected, "{message}");
+    }
+}
+
+fn selections() -> Vec<Selection> {
+    let domain = EmailDomain::parse("@EXAMPLE.org").expect("a domain");
+    let (since, until) = (Some(time(300)), Some(time(700)));
+    let address = AddressFilter::Address(email(&address(7, true)));
+    [
+        (None, None, AddressFilter::Domain(domain), None, None, false),
+        (since, until, AddressFilter::Any, None, None, true),
+        (None, None, AddressFilter::Any, Some(source(1)), None, true),
+        (since, None, AddressFilter::Any, None, Some(true), false),
+        (None, until, AddressFilter::Any, None, Some(false), true),
+        (None, None, address, None, None, false),
+    ]
+    .map(
+        |(since, until, addresses, source, confirmed, newest_first)| Selection {
+            since,
+            until,
+            addresses,
+            source,
+            confirmed,
+            newest_first,
+        },
+    )
+    .to_vec()
 }

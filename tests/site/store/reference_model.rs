@@ -90,11 +90,6 @@ impl ReferenceModel {
         }
     }
 
-    /// The process ends, and starts again.
-    pub(super) fn restart(&self) {
-        self.state.lock().expect("no panic").interrupt();
-    }
-
     fn change<T: Send + 'static>(
         &self,
         change: impl FnOnce(&mut ModelState) -> T,

@@ -1,11 +1,9 @@
 //! Connections lost during a statement. The store then asks the database whether the statement was executed.
 
-use std::sync::Arc;
-
 use landing::waitlist::{
     Erasure, JoinOutcome, OwnerList, PostgresWaitlist, StoreError, Waitlist, WaitlistEntry,
 };
-use tokio::{task::JoinSet, time::timeout};
+use tokio::time::timeout;
 
 use super::{ProxiedDatabase, is_outage, open_url, wait_for_count, within_timeout};
 use crate::{
@@ -37,33 +35,6 @@ async fn interrupted_erasure_reports_who_was_listed() {
         }
         assert_eq!(proxy.faults(), 2, "{fault:?}");
     }
-}
-
-/// Each person joins twice at the same time.
-#[tokio::test(flavor = "multi_thread")]
-async fn repeated_disconnects_lose_and_duplicate_no_sign_up() {
-    let proxy = ProxiedDatabase::create("example.com").await;
-    let list = Arc::new(proxy.open());
-    proxy.fail_one_in(5);
-    let mut clients = JoinSet::new();
-    for client in 0..16 {
-        let list = Arc::clone(&list);
-        clients.spawn(async move {
-            let mut new = 0;
-            for number in 0..40 {
-                let address = format!("{client}-{number}@example.com");
-                let other = Arc::clone(&list);
-                let (one, two) = tokio::join!(join(&*list, &address), join(&*other, &address));
-                assert_ne!(one, two, "{address}");
-                new += 1;
-            }
-            new
-        });
-    }
-    let new: u64 = clients.join_all().await.iter().sum();
-    assert!(proxy.faults() > 5, "only {} faults", proxy.faults());
-    assert_eq!((new, list.count()), (640, 640));
-    assert_eq!(addresses(&*list).len(), 640);
 }
 
 /// The first calls of an outage wait for the response timeout. Later ones fail at once.

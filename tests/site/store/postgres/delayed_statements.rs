@@ -1,14 +1,11 @@
 //! Statements that the database executes late: the store retries them on another connection, and the list changes
 //! before the first one arrives.
 
-use std::{fs, path::Path, sync::Arc, time::Duration};
+use std::{fs, path::Path, sync::Arc};
 
 use futures_util::FutureExt;
-use landing::waitlist::{Erasure, JoinOutcome, ListKey, OwnerList, Waitlist};
-use tokio::{
-    task::block_in_place,
-    time::{sleep, timeout},
-};
+use landing::waitlist::{JoinOutcome, ListKey, OwnerList, Waitlist};
+use tokio::{task::block_in_place, time::timeout};
 
 use super::{ProxiedDatabase, is_outage, run_concurrently, within_timeout};
 use crate::{
@@ -16,56 +13,9 @@ use crate::{
     process::{TEST_TIMEOUT, wait_until},
     store::{
         addresses, email, entry, erase, join,
-        repeated_calls::{expected, history, known},
+        repeated_calls::{expected, history, known, make},
     },
 };
-
-/// The database executes a sign-up only after its retry and an erasure.
-#[tokio::test(flavor = "multi_thread")]
-async fn late_sign_up_does_not_restore_an_erased_person() {
-    let proxy = ProxiedDatabase::create("late").await;
-    let list = proxy.open();
-    proxy.fail_next(Fault::DeliverLate);
-    assert_eq!(join(&list, "late@example.com").await, JoinOutcome::New);
-    assert_eq!(proxy.faults(), 1);
-    assert!(erase(&list, "late@example.com").await);
-    proxy.release().await;
-    assert_eq!(addresses(&list), [""; 0]);
-    join(&list, "ann@example.com").await;
-    assert_eq!((addresses(&list).len(), list.count()), (1, 1));
-}
-
-/// Runs a call, and abandons it once the proxy holds its statement back.
-async fn run_until_held<T>(call: impl Future<Output = T>, proxy: &ProxiedDatabase) {
-    tokio::select! {
-        _ = call => panic!("the proxy did not hold the statement back"),
-        held = timeout(TEST_TIMEOUT, until_held(proxy)) => held.expect("no timeout"),
-    }
-}
-
-/// Waits until the proxy holds a statement back.
-async fn until_held(proxy: &ProxiedDatabase) {
-    while proxy.faults() == 0 {
-        sleep(Duration::from_millis(10)).await;
-    }
-}
-
-/// The instance that sent the late sign-up has stopped, and the person has joined through another one.
-#[tokio::test(flavor = "multi_thread")]
-async fn late_sign_up_of_a_gone_instance_restores_nobody() {
-    let proxy = ProxiedDatabase::create("late").await;
-    let (gone, other) = (proxy.open(), proxy.database.open());
-    proxy.fail_next(Fault::HoldOpen);
-    run_until_held(join(&gone, "late@example.com"), &proxy).await;
-    drop(gone);
-    assert_eq!(proxy.faults(), 1);
-    assert_eq!(join(&other, "late@example.com").await, JoinOutcome::New);
-    assert!(erase(&other, "late@example.com").await);
-    proxy.release().await;
-    assert_eq!(addresses(&other), [""; 0]);
-    join(&other, "ann@example.com").await;
-    assert_eq!((addresses(&other).len(), other.count()), (1, 1));
-}
 
 /// The count rows are deleted and created again before the late sign-up arrives.
 #[tokio::test(flavor = "multi_thread")]
@@ -73,7 +23,10 @@ async fn recreated_count_rows_do_not_admit_a_late_sign_up() {
     let proxy = ProxiedDatabase::create("late").await;
     let (gone, other) = (proxy.open(), proxy.database.open());
     proxy.fail_next(Fault::HoldOpen);
-    run_until_held(join(&gone, "late@example.com"), &proxy).await;
+    tokio::select! {
+        _ = join(&gone, "late@example.com") => panic!("the statement was not held back"),
+        () = proxy.until_fault() => {}
+    }
     drop(gone);
     assert!(!erase(&other, "late@example.com").await);
     proxy.database.sql("DELETE FROM waitlist_count");
@@ -188,48 +141,6 @@ async fn cancelled_lookup_after_a_sign_up_restores_nobody() {
     assert_eq!(addresses(&other), ["bob@example.com", "cyd@example.com"]);
 }
 
-/// The owner has suppressed an address, and lifts that through another instance before the database executes it.
-#[tokio::test(flavor = "multi_thread")]
-async fn late_suppression_does_not_undo_that_it_was_lifted() {
-    let proxy = ProxiedDatabase::create("late").await;
-    let (gone, other) = (proxy.open(), proxy.database.open());
-    let late = [email("late@example.com")];
-    proxy.fail_next(Fault::HoldOpen);
-    run_until_held(gone.suppress(&late), &proxy).await;
-    drop(gone);
-    assert_eq!(other.lift(&late).await, Ok(vec![false]));
-    proxy.release().await;
-    assert_eq!(other.is_suppressed(&late[0]).await, Ok(false));
-}
-
-/// The owner takes somebody off the list who is not on it. The person joins before the database executes that.
-#[tokio::test(flavor = "multi_thread")]
-async fn late_erasure_suppresses_nobody_who_has_joined_since() {
-    for number in 0.. {
-        let proxy = ProxiedDatabase::create("").await;
-        let (gone, other) = (proxy.open(), proxy.database.open());
-        let late = [email("late@example.com")];
-        proxy.fail_after(Fault::HoldOpen, number);
-        let erasing = timeout(TEST_TIMEOUT, async {
-            tokio::select! {
-                erased = gone.erase(&late, Erasure::Suppress) => Some(erased),
-                () = until_held(&proxy) => None,
-            }
-        });
-        let erased = erasing.await.expect("no timeout");
-        if erased.is_some() {
-            assert!(number > 3, "only {number} messages");
-            break;
-        }
-        drop(gone);
-        assert_eq!(join(&other, "late@example.com").await, JoinOutcome::New);
-        proxy.release().await;
-        assert_eq!(addresses(&other), ["late@example.com"], "message {number}");
-        let is_suppressed = other.is_suppressed(&late[0]).await;
-        assert_eq!(is_suppressed, Ok(false), "message {number}");
-    }
-}
-
 /// A restore gives the list another key while a suppression is on its way. It does not leave a hash that nobody knows.
 #[tokio::test(flavor = "multi_thread")]
 async fn late_suppression_adds_no_hash_under_an_earlier_key() {
@@ -252,11 +163,12 @@ async fn late_suppression_adds_no_hash_under_an_earlier_key() {
 }
 
 /// Delays, and repeats, each message of an instance in turn, over a history of everything that changes a list. At its
-/// end, each message that arrives once more would change something if nothing made it harmless.
+/// end, each message that arrives once more would change something if nothing made it harmless. An instance whose message
+/// arrives late has sent it again, or is gone, and the call is made once more at another one.
 #[tokio::test(flavor = "multi_thread")]
 async fn late_and_repeated_statements_are_harmless() {
     const BATCH: u64 = 8;
-    for fault in [Fault::DeliverLate, Fault::AfterStatement] {
+    for fault in [Fault::DeliverLate, Fault::HoldOpen, Fault::AfterStatement] {
         let mut failed = 0;
         for first in (0..).step_by(BATCH as usize) {
             let batch = first..first + BATCH;
@@ -274,18 +186,26 @@ async fn late_and_repeated_statements_are_harmless() {
 /// The message with this number has a fault. Returns whether the instance sent that message.
 async fn assert_harmless(fault: Fault, number: u64) -> bool {
     let proxy = ProxiedDatabase::create("").await;
-    let list = proxy.open();
+    let mut list = proxy.open();
+    let mut is_proxied = true;
     proxy.fail_after(fault, number);
     let context = format!("{fault:?} of message {number}");
     let changes = timeout(TEST_TIMEOUT, async {
-        for step in history() {
-            step.run(&list).await;
+        for call in history() {
+            tokio::select! {
+                () = make(&call, &list) => {}
+                () = proxy.until_fault(), if fault == Fault::HoldOpen && is_proxied => {
+                    list = proxy.database.open();
+                    is_proxied = false;
+                    make(&call, &list).await;
+                }
+            }
         }
     });
     let in_time = changes.await.is_ok();
     assert!(in_time, "{context}: timeout");
     let has_failed = proxy.faults() > 0;
-    if has_failed && fault == Fault::DeliverLate {
+    if has_failed && fault != Fault::AfterStatement {
         proxy.release().await;
     }
     // A new instance reads the list from the database.
@@ -321,17 +241,17 @@ fn every_call_that_changes_something_is_in_the_history() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
         fs::read_to_string(path).expect("readable")
     };
-    let history = source("tests/site/store/repeated_calls.rs");
+    let calls = source("tests/site/store/calls.rs");
     let traits = ["store.rs", "ledger.rs"].map(|it| source(&format!("src/waitlist/{it}")));
     let traits = traits
         .iter()
         .flat_map(|text| text.split("pub trait ").skip(1));
-    let calls = traits.flat_map(|text| text.split("\n    fn ").skip(1));
-    let calls = calls.map(|text| text.split('(').next().expect("a name"));
-    let changing: Vec<_> = calls.filter(|name| !others.contains(name)).collect();
+    let named = traits.flat_map(|text| text.split("\n    fn ").skip(1));
+    let named = named.map(|text| text.split('(').next().expect("a name"));
+    let changing: Vec<_> = named.filter(|name| !others.contains(name)).collect();
     assert!(changing.len() > 10, "{changing:?}");
     for name in changing {
-        assert!(history.contains(&format!(".{name}(")), "{name}");
+        assert!(calls.contains(&format!(".{name}(")), "{name}");
     }
 }
 

@@ -11,15 +11,11 @@ use landing::waitlist::{
     CorrectOutcome, Erasure, Fact, JoinOutcome, OwnerList, PostgresWaitlist, StoreError, Waitlist,
     WaitlistEntry,
 };
-use tokio::{
-    task::JoinHandle,
-    time::{sleep, timeout},
-};
+use tokio::{task::JoinHandle, time::sleep};
 
 use super::{ProxiedDatabase, SharedDatabase};
 use crate::{
     fault_proxy::Fault,
-    process::TEST_TIMEOUT,
     store::{addresses, email, entry, join},
 };
 
@@ -64,7 +60,7 @@ async fn late_confirmation_without_effect_lifts_no_suppression() {
     let confirming = gone.add_facts(vec![(late.clone(), confirmed)]);
     tokio::select! {
         _ = confirming => panic!("the proxy did not hold the statement back"),
-        held = timeout(TEST_TIMEOUT, until_fault(&proxy)) => held.expect("no timeout"),
+        () = proxy.until_fault() => {}
     }
     drop(gone);
     let asked = Fact::AskedAt(SystemTime::now());
@@ -130,9 +126,7 @@ async fn repeated_confirmation_confirms_no_other_sign_up() {
     let confirmed = Fact::ConfirmedAt(SystemTime::now());
     let facts = vec![(late.clone(), confirmed)];
     let confirming = tokio::spawn(async move { list.add_facts(facts).await });
-    timeout(TEST_TIMEOUT, until_fault(&proxy))
-        .await
-        .expect("no timeout");
+    proxy.until_fault().await;
     let person = async || other.person(&late).await.expect("no error");
     while person().await.is_some_and(|it| it.awaits_confirmation()) {
         sleep(Duration::from_millis(10)).await;
@@ -189,18 +183,9 @@ async fn correct_without_response() -> (ProxiedDatabase, PostgresWaitlist, Corre
         let (late, right) = (email("late@example.com"), email("right@example.com"));
         list.correct(&late, &right).await
     });
-    timeout(TEST_TIMEOUT, until_fault(&proxy))
-        .await
-        .expect("no timeout");
+    proxy.until_fault().await;
     while addresses(&other) != ["right@example.com"] {
         sleep(Duration::from_millis(10)).await;
     }
     (proxy, other, correcting)
-}
-
-/// Waits until the proxy has made a statement fail.
-async fn until_fault(proxy: &ProxiedDatabase) {
-    while proxy.faults() == 0 {
-        sleep(Duration::from_millis(10)).await;
-    }
 }

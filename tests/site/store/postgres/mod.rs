@@ -198,6 +198,16 @@ impl ProxiedDatabase {
         open_url(&self.url())
     }
 
+    /// Waits until the proxy has made a statement fail.
+    async fn until_fault(&self) {
+        let failed = timeout(TEST_TIMEOUT, async {
+            while self.faults() == 0 {
+                sleep(Duration::from_millis(10)).await;
+            }
+        });
+        failed.await.expect("no timeout");
+    }
+
     fn url(&self) -> String {
         let (direct, proxied) = (SHARED_SERVER.port, self.proxy.port);
         let (direct, proxied) = (format!(":{direct}/"), format!(":{proxied}/"));

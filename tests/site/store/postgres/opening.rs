@@ -135,47 +135,42 @@ async fn serves_an_existing_list_without_create_rights() {
     );
 }
 
-/// With `synchronous_commit = off`, a crash of the database can lose acknowledged sign-ups.
+/// With `synchronous_commit = off`, a crash of the database can lose acknowledged sign-ups. A session that does not set it follows
+/// later changes of the server's setting.
 #[tokio::test(flavor = "multi_thread")]
-async fn commits_synchronously_despite_synchronous_commit_off() {
-    // The WAL writer also flushes in the background. The delay keeps it from doing so before the crash.
-    let server =
-        PostgresServer::with_settings(&["wal_writer_delay = 10s", "synchronous_commit = off"]);
-    let list = open_url(&server.create_database());
-    for number in 0..20 {
-        join(&list, &format!("{number}@example.com")).await;
+async fn commits_synchronously_whatever_the_server_says() {
+    for is_set_later in [false, true] {
+        // The WAL writer also flushes in the background. The delay keeps it from doing so before the crash.
+        let off = if is_set_later {
+            ""
+        } else {
+            "synchronous_commit = off"
+        };
+        let server = PostgresServer::with_settings(&["wal_writer_delay = 10s", off]);
+        let list = open_url(&server.create_database());
+        join(&list, "ann@example.com").await;
+        if is_set_later {
+            for change in [
+                "ALTER SYSTEM SET synchronous_commit = off",
+                "SELECT pg_reload_conf()",
+                "CHECKPOINT",
+            ] {
+                server.sql("postgres", change);
+            }
+            block_in_place(|| {
+                wait_until("new sessions have the setting", || {
+                    server.sql("postgres", "SHOW synchronous_commit") == "off"
+                });
+            });
+        }
+        for number in 0..20 {
+            join(&list, &format!("{number}@example.com")).await;
+        }
+        server.down("immediate");
+        server.up();
+        let listed = "SELECT count(*) FROM waitlist_entries";
+        assert_eq!(server.sql(FIRST_DATABASE, listed), "21", "{is_set_later}");
     }
-    server.down("immediate");
-    server.up();
-    let listed = "SELECT count(*) FROM waitlist_entries";
-    assert_eq!(server.sql(FIRST_DATABASE, listed), "20");
-}
-
-/// A session that does not set `synchronous_commit` follows later changes of the server's setting.
-#[tokio::test(flavor = "multi_thread")]
-async fn commits_synchronously_after_a_later_settings_change() {
-    let server = PostgresServer::with_settings(&["wal_writer_delay = 10s"]);
-    let list = open_url(&server.create_database());
-    join(&list, "ann@example.com").await;
-    for change in [
-        "ALTER SYSTEM SET synchronous_commit = off",
-        "SELECT pg_reload_conf()",
-        "CHECKPOINT",
-    ] {
-        server.sql("postgres", change);
-    }
-    block_in_place(|| {
-        wait_until("new sessions have the setting", || {
-            server.sql("postgres", "SHOW synchronous_commit") == "off"
-        });
-    });
-    for number in 0..20 {
-        join(&list, &format!("{number}@example.com")).await;
-    }
-    server.down("immediate");
-    server.up();
-    let listed = "SELECT count(*) FROM waitlist_entries";
-    assert_eq!(server.sql(FIRST_DATABASE, listed), "21");
 }
 
 #[test]

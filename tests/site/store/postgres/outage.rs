@@ -158,7 +158,7 @@ async fn commands_report_the_database_error() {
         let mut command = Command::new(env!("CARGO_BIN_EXE_landing"));
         let command = command.env_clear().env("DATABASE_URL", &url);
         let done = command.args(arguments).run_with_input("bob@example.com\n");
-        String::from_utf8_lossy(&done.failure().get_output().stderr).into_owned()
+        done.failure().stderr()
     };
     for arguments in [&["import"][..], &["erase", "ann@example.com"]] {
         let message = block_in_place(|| run(arguments));

@@ -29,11 +29,7 @@ impl Drop for PgBouncer {
     }
 }
 
-fn start_pgbouncer(mode: &str) -> PgBouncer {
-    start_pgbouncer_with(mode, "")
-}
-
-fn start_pgbouncer_with(mode: &str, settings: &str) -> PgBouncer {
+fn start_pgbouncer(mode: &str, settings: &str) -> PgBouncer {
     let folder = TempDir::new().expect("a directory");
     fs::set_permissions(
         folder.path(),
@@ -69,37 +65,32 @@ fn start_pgbouncer_with(mode: &str, settings: &str) -> PgBouncer {
 }
 
 #[test]
-fn rejects_transaction_and_statement_pooling_with_advice() {
-    for mode in ["transaction", "statement"] {
-        let pgbouncer = start_pgbouncer(mode);
+fn rejects_other_pooling_for_any_pool_size_with_advice() {
+    for (mode, settings) in [
+        ("statement", ""),
+        ("transaction", ""),
+        (
+            "transaction",
+            "server_round_robin = 1\ndefault_pool_size = 2\nmin_pool_size = 2",
+        ),
+        (
+            "transaction",
+            "server_round_robin = 1\ndefault_pool_size = 3\nmin_pool_size = 3",
+        ),
+        ("transaction", "default_pool_size = 1"),
+    ] {
+        let pgbouncer = start_pgbouncer(mode, settings);
         for _ in 0..5 {
             let message = open_error(&pgbouncer.url);
-            assert!(message.contains("pool_mode = session"), "{mode}: {message}");
-        }
-    }
-}
-
-#[test]
-fn rejects_transaction_pooling_for_any_pool_size() {
-    for settings in [
-        "server_round_robin = 1\ndefault_pool_size = 2\nmin_pool_size = 2",
-        "server_round_robin = 1\ndefault_pool_size = 3\nmin_pool_size = 3",
-        "default_pool_size = 1",
-    ] {
-        let pgbouncer = start_pgbouncer_with("transaction", settings);
-        for _ in 0..3 {
-            let message = open_error(&pgbouncer.url);
-            assert!(
-                message.contains("pool_mode = session"),
-                "{settings}: {message}"
-            );
+            let is_advised = message.contains("pool_mode = session");
+            assert!(is_advised, "{mode} {settings}: {message}");
         }
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn accepts_session_pooling() {
-    let pgbouncer = start_pgbouncer("session");
+    let pgbouncer = start_pgbouncer("session", "");
     let list = open_url(&pgbouncer.url);
     assert_eq!(join(&list, "ann@example.com").await, JoinOutcome::New);
     let other = open_url(&pgbouncer.url);

@@ -52,47 +52,26 @@ fn tls_follows_sslmode_and_sslrootcert() {
     let file = |name: &str| server.folder().join(name).display().to_string();
     let (trusted, another) = (file("authority.pem"), file("another.pem"));
     for (url, options, opens) in [
-        (&by_address, "sslmode=disable".to_owned(), true),
-        (&by_address, "sslmode=require".to_owned(), true),
+        (&by_address, "sslmode=disable", true),
+        (&by_address, "sslmode=require", true),
+        (&by_address, "sslmode=require&sslrootcert=TRUSTED", true),
+        (&by_address, "sslmode=require&sslrootcert=ANOTHER", false),
+        (&by_address, "sslmode=verify-ca&sslrootcert=TRUSTED", true),
+        (&by_address, "sslmode=verify-ca&sslrootcert=ANOTHER", false),
         (
             &by_address,
-            format!("sslmode=require&sslrootcert={trusted}"),
-            true,
-        ),
-        (
-            &by_address,
-            format!("sslmode=require&sslrootcert={another}"),
+            "sslmode=verify-full&sslrootcert=TRUSTED",
             false,
         ),
-        (
-            &by_address,
-            format!("sslmode=verify-ca&sslrootcert={trusted}"),
-            true,
-        ),
-        (
-            &by_address,
-            format!("sslmode=verify-ca&sslrootcert={another}"),
-            false,
-        ),
-        (
-            &by_address,
-            format!("sslmode=verify-full&sslrootcert={trusted}"),
-            false,
-        ),
-        (
-            &by_name,
-            format!("sslmode=verify-full&sslrootcert={trusted}"),
-            true,
-        ),
-        (
-            &by_name,
-            format!("sslmode=verify-full&sslrootcert={another}"),
-            false,
-        ),
-        (&by_name, "sslmode=verify-full".to_owned(), false),
-        (&by_name, "sslrootcert=system".to_owned(), false),
+        (&by_name, "sslmode=verify-full&sslrootcert=TRUSTED", true),
+        (&by_name, "sslmode=verify-full&sslrootcert=ANOTHER", false),
+        (&by_name, "sslmode=verify-full", false),
+        (&by_name, "sslrootcert=system", false),
     ] {
-        assert_eq!(can_open(&format!("{url}?{options}")), opens, "{options}");
+        let files = options
+            .replace("TRUSTED", &trusted)
+            .replace("ANOTHER", &another);
+        assert_eq!(can_open(&format!("{url}?{files}")), opens, "{options}");
     }
     let url =
         format!("{by_name}?sslmode=verify-full&sslrootcert={trusted}&application_name=by-tls");

@@ -1,6 +1,12 @@
 //! Opening a data directory: the modes of its files, its lock, and the databases that are rejected.
 
-use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Command, time::UNIX_EPOCH};
+use std::{
+    fs::{self, File},
+    os::unix::fs::PermissionsExt,
+    path::Path,
+    process::Command,
+    time::UNIX_EPOCH,
+};
 
 use landing::waitlist::{Fact, JoinOutcome, SledOpenError, SledWaitlist, Waitlist};
 use tempfile::TempDir;
@@ -8,7 +14,7 @@ use tempfile::TempDir;
 use super::open;
 use crate::{
     raw_store::open_database,
-    store::{addresses, directory_contents, email, erase, join},
+    store::{addresses, copy_directory, directory_contents, email, erase, join},
 };
 
 fn mode(path: &Path) -> u32 {
@@ -187,87 +193,115 @@ async fn opens_format_4() {
     assert_eq!(format.expect("a format"), &5u64.to_be_bytes());
 }
 
-/// Changes the records of a closed list, and returns the error of opening it.
-async fn open_error_after(change: impl FnOnce(&::sled::Tree)) -> String {
+/// Appends an item to the first record.
+fn append(records: &::sled::Tree, item: &[u8]) {
+    let (key, record) = records.first().expect("readable").expect("a record");
+    let record = [&record[..], item].concat();
+    records.insert(key, record).expect("writable");
+}
+
+#[tokio::test]
+async fn reports_damaged_records_by_number() {
+    type Change = fn(&::sled::Tree);
+    let changes: [(Change, &str); 6] = [
+        (
+            |records| {
+                let second = records.iter().keys().nth(1).expect("a second record");
+                records.remove(second.expect("readable")).expect("writable");
+            },
+            "the items 34 to 67 of its log are missing",
+        ),
+        (
+            |records| {
+                let (key, record) = records.first().expect("readable").expect("a record");
+                let cut = &record[..record.len() - 1];
+                records.insert(key, cut).expect("writable");
+            },
+            "the items of its log from number 0 on are damaged",
+        ),
+        // Of two entries with an address, an erasure would leave one.
+        (
+            |records| {
+                let (key, record) = records.last().expect("readable").expect("a record");
+                let entry_bytes = 10 + usize::from(record[0]);
+                let record = [&record[..], &record[..entry_bytes]].concat();
+                records.insert(key, record).expect("writable");
+            },
+            "number 100 on are damaged",
+        ),
+        (
+            |records| drop(records.insert("other", "value").expect("writable")),
+            "damaged",
+        ),
+        // A recipient and a result of a message that does not exist.
+        (
+            |records| append(records, &[&[255, 6, 0, 9][..], &[7; 16]].concat()),
+            "damaged",
+        ),
+        (
+            |records| append(records, &[255, 7, 0, 9, 0, 0, 0, 0, 1]),
+            "damaged",
+        ),
+    ];
+    for (change, part) in changes {
+        let directory = TempDir::new().expect("a directory");
+        let list = open(directory.path());
+        for number in 0..100 {
+            join(&list, &format!("person{number}@example.com")).await;
+        }
+        drop(list);
+        let database = database(directory.path());
+        change(&database.open_tree("entries").expect("the tree opens"));
+        drop(database);
+        let message = open_error(directory.path());
+        assert!(message.contains(part), "{part}: {message}");
+    }
+}
+
+/// Returns a directory with a list of 50 people.
+async fn list_of_50() -> TempDir {
     let directory = TempDir::new().expect("a directory");
     let list = open(directory.path());
-    for number in 0..100 {
+    for number in 0..50 {
         join(&list, &format!("person{number}@example.com")).await;
     }
-    drop(list);
-    let database = database(directory.path());
-    change(&database.open_tree("entries").expect("the tree opens"));
-    drop(database);
-    open_error(directory.path())
+    directory
 }
 
-#[tokio::test]
-async fn reports_missing_entries_by_number() {
-    let message = open_error_after(|records| {
-        let second = records
-            .iter()
-            .keys()
-            .nth(1)
-            .expect("a second record")
-            .expect("readable");
-        records.remove(second).expect("writable");
-    });
-    let message = message.await;
+/// Copies the list to another name in the data directory.
+fn copy_beside(data: &Path, name: &str) {
+    let to = data.join(name);
+    fs::create_dir(&to).expect("writable");
+    copy_directory(&data.join("waitlist"), &to);
+}
+
+/// All files except `mark` come from an older backup.
+#[tokio::test(flavor = "multi_thread")]
+async fn rejects_a_log_from_before_an_erasure() {
+    let directory = list_of_50().await;
+    let data = directory.path();
+    copy_beside(data, "backup");
+    assert!(erase(&open(data), "person7@example.com").await);
+    fs::copy(data.join("waitlist/mark"), data.join("backup/mark")).expect("writable");
+    fs::remove_dir_all(data.join("waitlist")).expect("writable");
+    fs::rename(data.join("backup"), data.join("waitlist")).expect("writable");
+    let before = directory_contents(&data.join("waitlist"));
+    let message = open_error(data);
     assert!(
-        message.contains("the items 34 to 67 of its log are missing"),
+        message.contains("the items 50 to 50 of its log are missing"),
         "{message}"
     );
+    assert_eq!(directory_contents(&data.join("waitlist")), before);
 }
 
-#[tokio::test]
-async fn reports_damaged_entries_by_number() {
-    let message = open_error_after(|records| {
-        let (first, value) = records.first().expect("readable").expect("a record");
-        records
-            .insert(first, &value[..value.len() - 1])
-            .expect("writable");
-    });
-    let message = message.await;
-    assert!(
-        message.contains("the items of its log from number 0 on are damaged"),
-        "{message}"
-    );
-}
-
-/// Of two entries with an address, an erasure would leave one.
-#[tokio::test]
-async fn reports_an_address_that_is_listed_twice_as_damage() {
-    let message = open_error_after(|records| {
-        let (key, record) = records.last().expect("readable").expect("a record");
-        let entry_bytes = 10 + usize::from(record[0]);
-        let record = [&record[..], &record[..entry_bytes]].concat();
-        records.insert(key, record).expect("writable");
-    })
-    .await;
-    assert!(message.contains("number 100 on are damaged"), "{message}");
-}
-
-#[tokio::test]
-async fn reports_an_unknown_key_as_damage() {
-    let message = open_error_after(|records| {
-        records.insert("other", "value").expect("writable");
-    });
-    let message = message.await;
-    assert!(message.contains("damaged"), "{message}");
-}
-
-#[tokio::test]
-async fn reports_a_ledger_that_contradicts_itself_as_damage() {
-    // A recipient and a result of a message that does not exist.
-    let recipient = [&[255, 6, 0, 9][..], &[7; 16]].concat();
-    let result = vec![255, 7, 0, 9, 0, 0, 0, 0, 1];
-    for item in [recipient, result] {
-        let message = open_error_after(move |records| {
-            let (first, value) = records.first().expect("readable").expect("a record");
-            let value = [&value[..], &item].concat();
-            records.insert(first, value).expect("writable");
-        });
-        let message = message.await;
-        assert!(message.contains("damaged"), "{message}");
-    }
+/// The log ends with a hole, as sled may leave it.
+#[tokio::test(flavor = "multi_thread")]
+async fn list_opens_with_a_hole_at_the_end_of_its_log() {
+    let directory = list_of_50().await;
+    let data = directory.path();
+    let log = File::options().write(true).open(data.join("waitlist/db"));
+    log.expect("writable").set_len(160 << 20).expect("writable");
+    assert_eq!(open(data).count(), 50);
+    let names = fs::read_dir(data).expect("readable").count();
+    assert_eq!(names, 2, "the temporary copy is removed");
 }

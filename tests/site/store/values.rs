@@ -1,0 +1,77 @@
+//! The values of a list: the hashes of addresses, sources, and the ids and texts of messages.
+
+use std::time::UNIX_EPOCH;
+
+use landing::waitlist::{
+    InvalidSource, ListKey, Message, MessageId, ServerReply, Source, Suppressions,
+};
+
+use super::{email, ledger::id};
+
+#[test]
+fn hashes_depend_on_the_key_and_not_on_the_spelling() {
+    let key = |byte| ListKey::from_slice(&[byte; 32]).expect("32 bytes");
+    let hash = |byte, typed: &str| key(byte).hash(email(typed).key());
+    assert_eq!(hash(1, "Ann@EXAMPLE.com"), hash(1, "ann@example.com"));
+    assert_ne!(hash(1, "ann@example.com"), hash(2, "ann@example.com"));
+    assert_ne!(hash(1, "ann@example.com"), hash(1, "bob@example.com"));
+    // `printf ann@example.com | openssl dgst -sha256 -mac HMAC -macopt hexkey:01…01 | head -c 32`
+    let expected = 0x4028_8d83_57fd_f0ec_2f4c_b5db_1c3b_82c5_u128.to_be_bytes();
+    assert_eq!(hash(1, "ann@example.com").as_bytes(), expected);
+    assert_ne!(ListKey::generate(), ListKey::generate());
+    assert_eq!(ListKey::from_slice(&[1; 31]), None);
+}
+
+#[test]
+fn debug_output_shows_neither_keys_nor_hashes() {
+    let key = ListKey::from_slice(&[65; 32]).expect("32 bytes");
+    let hash = key.hash("ann@example.com");
+    let mut suppressions = Suppressions::new(key);
+    suppressions.suppress(hash);
+    assert_eq!(
+        format!("{key:?} {hash:?} {suppressions:?}"),
+        "ListKey(…) AddressHash(…) Suppressions(1)"
+    );
+}
+
+#[test]
+fn sources_are_normalized() {
+    for (text, expected) in [
+        ("hn", "hn"),
+        (" HN ", "hn"),
+        ("Product Hunt", "product-hunt"),
+        ("news_letter-3.1", "news_letter-3.1"),
+        (&"x".repeat(100), &"x".repeat(64)),
+    ] {
+        assert_eq!(
+            text.parse::<Source>().as_ref().map(Source::as_str),
+            Ok(expected)
+        );
+    }
+    for invalid in ["", " ", "a,b", "a/b", "ä", "=1", "a\0b", "<b>", "a%20b"] {
+        assert_eq!(invalid.parse::<Source>(), Err(InvalidSource), "{invalid:?}");
+    }
+}
+
+#[test]
+fn message_ids_are_short_and_plain() {
+    for valid in ["a", "launch-2026", &"x".repeat(64)] {
+        assert_eq!(id(valid).to_string(), valid);
+    }
+    for invalid in ["", "Launch", "a b", "a_b", "é", &"x".repeat(65)] {
+        let parsed = invalid.parse::<MessageId>();
+        let message = "an id has 1 to 64 lower-case letters (a-z), digits and hyphens";
+        assert_eq!(
+            parsed.map_err(|error| error.to_string()),
+            Err(message.into())
+        );
+    }
+}
+
+#[test]
+fn long_texts_are_cut_between_characters() {
+    let text = "é".repeat(500);
+    let message = Message::new(id("launch"), UNIX_EPOCH, &text);
+    assert_eq!(message.subject(), &text[..200]);
+    assert_eq!(ServerReply::new(554, &text).text(), &text[..200]);
+}
