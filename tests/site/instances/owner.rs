@@ -8,8 +8,9 @@ use std::{
 
 use tempfile::TempDir;
 
-use super::{Clients, landing};
+use super::{OWNER_DOMAIN, landing};
 use crate::{
+    ended::RunToEnd,
     mail::smtp_server::{Received, SmtpServer},
     postgres_server::PostgresServer,
 };
@@ -52,12 +53,14 @@ impl Owner {
         }
     }
 
-    /// Starts the commands of a round.
-    pub(super) fn start(&mut self, clients: &Clients) -> Running {
-        let erased = clients.take_acknowledged();
-        let corrected = clients.take_acknowledged();
+    /// Adds two people, who are the next to get a message, and starts the commands of a round, of which two are about them.
+    pub(super) fn start(&mut self) -> Running {
         let number = self.rounds.len();
-        clients.note_requested(new_address(number));
+        let [erased, corrected] =
+            ["erased", "old"].map(|name| format!("{name}{number}{OWNER_DOMAIN}"));
+        let people = format!("email,joined_at\n{erased},2020-01-01\n{corrected},2020-01-01\n");
+        let mut import = landing(&self.database, &["import"]);
+        import.run_with_input(people).success();
         let text = format!("---\nsubject: Round {number}\n---\nNews {number}.\n");
         fs::write(self.folder.path().join(file(number)), text).expect("writable");
         let running = Running {
@@ -154,7 +157,7 @@ fn file(round: usize) -> String {
 }
 
 fn new_address(round: usize) -> String {
-    format!("corrected{round}@owner.example")
+    format!("corrected{round}{OWNER_DOMAIN}")
 }
 
 /// The round of a message, which its subject names.

@@ -18,7 +18,7 @@ use crate::process::wait_until;
 const INSIDE: &str = "FAILOVER_NETWORK";
 
 /// Lines that begin like this are printed, whether the test fails or not.
-pub(super) const REPORT: &str = "failover: ";
+pub(in crate::instances) const REPORT: &str = "failover: ";
 
 /// Runs a test again in a new network namespace, and returns whether this is that run.
 ///

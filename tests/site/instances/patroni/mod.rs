@@ -6,34 +6,28 @@
 //!
 //! - `machine`: machines in a separate network.
 //! - `cluster`: etcd, Patroni and PostgreSQL on these machines.
-//! - `recorder`: the clients and the owner, and the history of what they did.
-//! - `history`: compares the history with the list.
 
 mod cluster;
-mod history;
-mod machine;
-mod recorder;
+pub(super) mod machine;
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt, slice, thread,
-    time::Duration,
-};
+use std::{collections::BTreeMap, thread, time::Duration};
 
 use rand::{RngExt, SeedableRng, rngs::SmallRng, seq::IndexedRandom};
 use tempfile::TempDir;
 
-use super::{Instance, load_balancer::balancer};
+use super::{
+    Instance, check_list,
+    load_balancer::balancer,
+    recorder::{BALANCER, Recorder},
+};
 use crate::{
     durability::env_number,
     postgres_server::free_port,
-    process::{wait_until, wait_up_to},
+    process::wait_up_to,
     reverse_proxies::{ProxyProcess, haproxy, recipe_below},
 };
 use cluster::{Cluster, HEADING, RECOVERY_TIMEOUT};
-use history::{Operation, Outcome, Violation, violations};
 use machine::{Machine, REPORT, enter_network};
-use recorder::{BALANCER, Recorder};
 
 /// The name of the test for the test runner.
 const TEST: &str =
@@ -42,9 +36,6 @@ const TEST: &str =
 /// The role and the database of the recipe.
 const USER: &str = "landing";
 const PASSWORD: &str = "PASSWORD";
-
-/// Sign-ups that must succeed after a fault before the machine comes back.
-const SIGN_UPS_PER_STEP: usize = 100;
 
 /// A fault of the primary.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -75,12 +66,6 @@ const FAULTS: [Fault; 6] = [
     Fault::Suspended,
     Fault::BothKilled,
 ];
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{self:?}")
-    }
-}
 
 /// The cluster, the instances and the clients.
 struct Site {
@@ -133,7 +118,7 @@ impl Site {
     /// acknowledged a sign-up.
     fn inject(&mut self, fault: Fault) -> BTreeMap<&'static str, Duration> {
         let primary = self.cluster.wait_until_redundant();
-        self.wait_for_sign_ups(SIGN_UPS_PER_STEP);
+        self.recorder.wait_for_sign_ups("before the fault");
         match fault {
             Fault::Killed => {
                 self.cluster.kill(primary);
@@ -174,7 +159,7 @@ impl Site {
                 let standby = 3 - primary;
                 self.cluster.kill(standby);
                 let recovered = self.wait_until_recovered();
-                println!("{REPORT}{fault}: without the standby: {recovered:.1?}");
+                println!("{REPORT}{fault:?}: without the standby: {recovered:.1?}");
                 self.cluster.kill(primary);
                 self.cluster.boot(standby);
                 self.cluster.wait_until_not_promoted(standby);
@@ -183,14 +168,6 @@ impl Site {
                 self.wait_until_recovered_since(since)
             }
         }
-    }
-
-    fn wait_for_sign_ups(&self, number: usize) {
-        let target = self.recorder.acknowledged() + number;
-        wait_until("sign-ups succeed", || {
-            thread::sleep(Duration::from_millis(10));
-            self.recorder.acknowledged() >= target
-        });
     }
 
     /// Waits until each site has acknowledged a sign-up that was sent after now. Returns how long each took.
@@ -205,72 +182,16 @@ impl Site {
             successes = self.recorder.successes_since(since);
             successes.is_some()
         });
-        self.wait_for_sign_ups(SIGN_UPS_PER_STEP);
+        self.recorder.wait_for_sign_ups("after the fault");
         let successes = successes.expect("they were awaited").into_iter();
         successes.map(|(name, at)| (name, at - since)).collect()
     }
 
-    /// Checks the list and the count while nobody signs up. Returns the history and the list.
-    fn check(&self) -> (Vec<Operation>, Vec<String>) {
-        let (history, _guard) = self.recorder.pause();
-        // In one statement: a sign-up that has failed may be committed at any moment.
-        let statement = "SELECT email FROM waitlist_entries UNION ALL SELECT sum(entries)::text FROM waitlist_count";
-        let lines = self.cluster.sql(USER, statement);
-        let (list, counts): (Vec<_>, Vec<_>) = lines
-            .lines()
-            .map(str::to_owned)
-            .partition(|line| line.contains('@'));
-        let count = counts[0].parse().expect("a number");
-        let found = violations(&history, &list, count);
-        for address in found.iter().filter_map(Violation::address) {
-            for operation in history.iter().filter(|it| it.address == address) {
-                println!("{REPORT}{operation:?}");
-            }
-        }
-        assert_eq!(found, []);
-        for instance in &self.instances {
-            wait_until("the instance's count is exact", || {
-                thread::sleep(Duration::from_millis(10));
-                instance.count() == count
-            });
-        }
-        (history, list)
+    /// Checks the list and the count, and returns the number of entries.
+    fn check(&self) -> usize {
+        let sql = |statement: &str| self.cluster.sql(USER, statement);
+        check_list(&self.recorder, &self.instances, sql)
     }
-}
-
-/// Plants a lost, a doubled and a resurrected entry and a wrong count in a list, and checks that each is found.
-fn assert_checker_finds_planted_faults(history: &[Operation], list: &[String]) {
-    let count = list.len() as u64;
-    let addresses = |outcomes: &[Outcome]| -> BTreeSet<&String> {
-        let found = history.iter().filter(|it| outcomes.contains(&it.outcome));
-        found.map(|it| &it.address).collect()
-    };
-    let added = addresses(&[Outcome::Added]);
-    let erased = addresses(&[Outcome::Erased]);
-    let maybe_erased = addresses(&[Outcome::Erased, Outcome::MaybeErased, Outcome::NotListed]);
-    // One client signs up with such an address, and the owner erases it after the response.
-    let first = |is_wanted: &dyn Fn(&String) -> bool| -> String {
-        let mut certain = added.iter().filter(|it| recorder::has_one_client(it));
-        let found = certain.find(|it| is_wanted(it));
-        found.expect("such an entry").to_string()
-    };
-    let kept = first(&|it| !maybe_erased.contains(it));
-    let gone = first(&|it| erased.contains(it));
-
-    let without: Vec<_> = list.iter().filter(|it| **it != kept).cloned().collect();
-    let is_lost = [Violation::Lost(kept.clone())];
-    assert_eq!(violations(history, &without, count - 1), is_lost);
-    let doubled = [list, slice::from_ref(&kept)].concat();
-    let is_doubled = [Violation::Doubled(kept)];
-    assert_eq!(violations(history, &doubled, count + 1), is_doubled);
-    let resurrected = [list, slice::from_ref(&gone)].concat();
-    let is_resurrected = [Violation::Resurrected(gone)];
-    assert_eq!(violations(history, &resurrected, count + 1), is_resurrected);
-    let wrong = Violation::WrongCount {
-        entries: count,
-        count: count + 1,
-    };
-    assert_eq!(violations(history, list, count + 1), [wrong]);
 }
 
 #[test]
@@ -291,21 +212,12 @@ fn automatic_failover_neither_loses_nor_doubles_nor_restores_entries() {
     for (round, fault) in (1..).zip(&faults) {
         let recovered = site.inject(*fault);
         site.cluster.wait_until_redundant();
-        let (_, list) = site.check();
-        let entries = list.len();
+        let entries = site.check();
         println!(
-            "{REPORT}round {round}: {fault}: recovered after {recovered:.1?}; {entries} entries"
+            "{REPORT}round {round}: {fault:?}: recovered after {recovered:.1?}; {entries} entries"
         );
     }
-    let (history, list) = site.check();
-    assert_checker_finds_planted_faults(&history, &list);
+    site.check();
     let Site { recorder, .. } = site;
-    let (statuses, erased) = recorder.finish();
-    println!(
-        "{REPORT}{} faults, {erased} erased, {statuses:?}",
-        faults.len()
-    );
-    let is_expected = |status: &u16| [201, 409, 503].contains(status);
-    assert!(statuses.keys().all(is_expected), "{statuses:?}");
-    assert!(erased > 0, "no erasure succeeded");
+    println!("{REPORT}{} faults, {:?}", faults.len(), recorder.finish());
 }

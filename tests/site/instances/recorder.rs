@@ -19,15 +19,18 @@ use tokio::{
 };
 
 use super::{
-    super::erase,
     history::{Operation, Outcome},
+    landing,
 };
+use crate::process::wait_until;
 
 /// The origin that sends a request again if an instance does not respond.
 pub(super) const BALANCER: &str = "balancer";
 
-/// Clients of each origin.
-const CLIENTS_PER_ORIGIN: usize = 4;
+/// Clients, of all origins together.
+const CLIENTS: usize = 16;
+/// Sign-ups that must succeed before the next step of a test.
+const SIGN_UPS_PER_STEP: usize = 100;
 /// Pause of a client between two sign-ups, so that the list of many rounds stays short.
 const THINK_TIME: Duration = Duration::from_millis(80);
 /// Pause of the owner between two erasures.
@@ -90,7 +93,7 @@ impl Recorder {
         });
         let runtime = Runtime::new().expect("a runtime");
         let mut tasks = JoinSet::new();
-        for client in 0..CLIENTS_PER_ORIGIN * shared.origins.len() {
+        for client in 0..CLIENTS {
             let shared = Arc::clone(&shared);
             tasks.spawn_on(
                 async move { shared.sign_up(client).await },
@@ -130,10 +133,17 @@ impl Recorder {
         origins.collect()
     }
 
-    /// Returns the number of acknowledged sign-ups so far.
-    pub(super) fn acknowledged(&self) -> usize {
-        let history = self.shared.history.lock().expect("no panic");
-        history.successes.values().map(Vec::len).sum()
+    /// Waits until [`SIGN_UPS_PER_STEP`] more sign-ups have got 201.
+    pub(super) fn wait_for_sign_ups(&self, step: &str) {
+        let acknowledged = || -> usize {
+            let history = self.shared.history.lock().expect("no panic");
+            history.successes.values().map(Vec::len).sum()
+        };
+        let target = acknowledged() + SIGN_UPS_PER_STEP;
+        wait_until(&format!("sign-ups succeed: {step}"), || {
+            thread::sleep(Duration::from_millis(10));
+            acknowledged() >= target
+        });
     }
 
     /// Waits until no operation is in progress, and returns the history. The next operations begin when the guard is
@@ -144,15 +154,20 @@ impl Recorder {
         (history.operations.clone(), guard)
     }
 
-    /// Ends all operations. Returns the number of responses with each status, and the number of erased entries.
-    pub(super) fn finish(mut self) -> (BTreeMap<u16, u64>, usize) {
+    /// Ends all operations. Checks that no response had an unexpected status, and that some people were erased. Returns the number
+    /// of responses with each status.
+    pub(super) fn finish(mut self) -> BTreeMap<u16, u64> {
         self.shared.is_over.store(true, Ordering::SeqCst);
         let tasks = std::mem::take(&mut self.tasks);
         self.runtime.block_on(tasks.join_all());
         let owner = self.owner.take().expect("it was not finished yet");
         owner.join().expect("no panic");
         let history = self.shared.history.lock().expect("no panic");
-        (history.statuses.clone(), history.erased)
+        let is_expected = |status: &u16| [201, 409, 503].contains(status);
+        let statuses = history.statuses.clone();
+        assert!(statuses.keys().all(is_expected), "{statuses:?}");
+        assert!(history.erased > 0, "no erasure succeeded");
+        statuses
     }
 }
 
@@ -252,7 +267,8 @@ impl Shared {
 
     fn erase_address(&self, address: String) {
         let invoked = self.start.elapsed();
-        let output = erase(&self.database, &address);
+        let output = landing(&self.database, &["erase", &address]).output();
+        let output = output.expect("the program runs");
         let returned = self.start.elapsed();
         let errors = String::from_utf8_lossy(&output.stderr);
         let outcome = if output.status.success() {
@@ -271,11 +287,6 @@ impl Shared {
             outcome,
         });
     }
-}
-
-/// Returns whether a single client signs up with an address.
-pub(super) fn has_one_client(address: &str) -> bool {
-    address.starts_with("person")
 }
 
 fn shared_address(number: usize) -> String {
