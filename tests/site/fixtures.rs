@@ -77,71 +77,41 @@ impl<J, R> StubStore<J, R> {
     }
 }
 
+/// Calls that always fail.
+macro_rules! failing_calls {
+    ($($name:ident($($argument:ty),*) -> $result:ty;)*) => {
+        $(fn $name(&self, $(_: $argument),*) -> StoreFuture<'_, $result> {
+            immediate(Err(StoreError::Stopped))
+        })*
+    };
+}
+
 impl<J: Send + Sync + 'static, R: Send + Sync + 'static> Ledger for StubStore<J, R> {
-    fn messages(&self) -> StoreFuture<'_, Vec<Message>> {
-        immediate(Err(StoreError::Stopped))
-    }
-
-    fn add_message(&self, _: Message) -> StoreFuture<'_, ()> {
-        immediate(Err(StoreError::Stopped))
-    }
-
-    fn deliveries(&self, _: &MessageId) -> StoreFuture<'_, Vec<Delivery>> {
-        immediate(Err(StoreError::Stopped))
-    }
-
-    fn add_deliveries(&self, _: &MessageId, _: u32, _: Vec<Delivery>) -> StoreFuture<'_, bool> {
-        immediate(Err(StoreError::Stopped))
-    }
-
-    fn begin_deliveries(&self, _: &MessageId, _: Vec<DeliveryStart>) -> StoreFuture<'_, Vec<bool>> {
-        immediate(Err(StoreError::Stopped))
-    }
-
-    fn finish_deliveries(&self, _: &MessageId, _: Vec<DeliveryResult>) -> StoreFuture<'_, ()> {
-        immediate(Err(StoreError::Stopped))
+    failing_calls! {
+        messages() -> Vec<Message>;
+        add_message(Message) -> ();
+        deliveries(&MessageId) -> Vec<Delivery>;
+        add_deliveries(&MessageId, u32, Vec<Delivery>) -> bool;
+        begin_deliveries(&MessageId, Vec<DeliveryStart>) -> Vec<bool>;
+        finish_deliveries(&MessageId, Vec<DeliveryResult>) -> ();
     }
 }
 
 impl<J: Send + Sync + 'static, R: Send + Sync + 'static> OwnerList for StubStore<J, R> {
+    failing_calls! {
+        are_listed(&[Email]) -> Vec<bool>;
+        join_all(Vec<WaitlistEntry>) -> Vec<JoinOutcome>;
+        erase(&[Email], Erasure) -> Vec<bool>;
+        suppress(&[Email]) -> Vec<bool>;
+        lift(&[Email]) -> Vec<bool>;
+        suppressions() -> Suppressions;
+        correct(&Email, &Email) -> CorrectOutcome;
+        is_suppressed(&Email) -> bool;
+        compact() -> Compaction;
+    }
+
     fn list_key(&self) -> StoreFuture<'_, ListKey> {
         self.read(ListKey::from_slice(&SLOW_STORE_KEY).expect("32 bytes"))
-    }
-
-    fn are_listed(&self, _: &[Email]) -> StoreFuture<'_, Vec<bool>> {
-        immediate(Err(StoreError::Stopped))
-    }
-
-    fn join_all(&self, _: Vec<WaitlistEntry>) -> StoreFuture<'_, Vec<JoinOutcome>> {
-        immediate(Err(StoreError::Stopped))
-    }
-
-    fn erase(&self, _: &[Email], _: Erasure) -> StoreFuture<'_, Vec<bool>> {
-        immediate(Err(StoreError::Stopped))
-    }
-
-    fn suppress(&self, _: &[Email]) -> StoreFuture<'_, Vec<bool>> {
-        immediate(Err(StoreError::Stopped))
-    }
-
-    fn lift(&self, _: &[Email]) -> StoreFuture<'_, Vec<bool>> {
-        immediate(Err(StoreError::Stopped))
-    }
-
-    fn suppressions(&self) -> StoreFuture<'_, Suppressions> {
-        immediate(Err(StoreError::Stopped))
-    }
-
-    fn correct(&self, _: &Email, _: &Email) -> StoreFuture<'_, CorrectOutcome> {
-        immediate(Err(StoreError::Stopped))
-    }
-
-    fn is_suppressed(&self, _: &Email) -> StoreFuture<'_, bool> {
-        immediate(Err(StoreError::Stopped))
-    }
-
-    fn compact(&self) -> StoreFuture<'_, Compaction> {
-        immediate(Err(StoreError::Stopped))
     }
 
     fn entries(&self, _: Selection) -> Result<EntryStream, StoreError> {
@@ -162,8 +132,8 @@ where
         self.read(None)
     }
 
-    fn add_facts(&self, _: Vec<(Email, Fact)>) -> StoreFuture<'_, Vec<bool>> {
-        immediate(Err(StoreError::Stopped))
+    failing_calls! {
+        add_facts(Vec<(Email, Fact)>) -> Vec<bool>;
     }
 
     fn ready(&self) -> StoreFuture<'_, ()> {

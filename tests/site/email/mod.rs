@@ -129,42 +129,30 @@ fn ignores_invisible_characters_around_an_address() {
     assert_eq!(Email::parse("\u{feff} \u{2800}"), Err(InvalidEmail::Empty));
 }
 
+/// Unicode's invisible characters and white space, control characters, private use, and letters and symbols that are drawn empty.
 #[test]
-fn rejects_invisible_and_bidirectional_characters() {
-    let hidden = [
-        '\0',
-        '\r',
-        '\n',
-        '\t',
-        '\u{1b}',
-        '\u{7f}',
-        '\u{85}',
-        '\u{a0}',
-        '\u{ad}',
-        '\u{200b}',
-        '\u{200d}',
-        '\u{200e}',
-        '\u{202a}',
-        '\u{202e}',
-        '\u{2028}',
-        '\u{2060}',
-        '\u{2066}',
-        '\u{fe0f}',
-        '\u{feff}',
-        '\u{e0001}',
-        '\u{10ffff}',
-    ];
-    for c in hidden {
+fn rejects_every_invisible_character() {
+    let rule = r"^[\p{Cc}\p{Cf}\p{White_Space}\p{Default_Ignorable_Code_Point}\u2800\uE000-\uF8FF\uFFF0-\uFFFF\x{13441}\x{13442}\x{16FE4}\x{1D159}\x{F0000}-\x{F00FF}\x{10FF00}-\x{10FFFF}]$";
+    let rule = Regex::new(rule).expect("valid");
+    for c in ('\0'..=char::MAX).filter(|c| rule.is_match(c.encode_utf8(&mut [0; 4]))) {
         for typed in [
             format!("a{c}nn@example.com"),
             format!("ann{c}@example.com"),
+            format!("ann@{c}.com"),
             format!("ann@exa{c}mple.com"),
             format!("ann@bü{c}cher.com"),
             format!("ann@example.com{c}m"),
+            format!("ann@한국{c}어.kr"),
+            format!("ann@क{c}ष.example"),
         ] {
-            assert!(Email::parse(&typed).is_err(), "{typed:?}");
+            let parsed = Email::parse(&typed);
+            assert!(parsed.is_err(), "U+{:04X} in {typed:?}", u32::from(c));
         }
     }
+}
+
+#[test]
+fn rejects_characters_that_stand_for_others() {
     // Letters before the @ must be ASCII, as in a browser. Few servers accept others (RFC 6531).
     assert_eq!(
         Email::parse("änn@example.com"),
@@ -182,63 +170,6 @@ fn rejects_invisible_and_bidirectional_characters() {
     ] {
         let parsed = Email::parse(&format!("ann@{domain}"));
         assert_eq!(parsed, Err(InvalidEmail::Domain), "{domain}");
-    }
-}
-
-/// Ranges of invisible characters: Unicode's Default_Ignorable_Code_Point and White_Space, control
-/// characters, private use, and letters and symbols that are drawn empty.
-const INVISIBLE: [(u32, u32); 32] = [
-    (0x00, 0x20),
-    (0x7f, 0xa0),
-    (0xad, 0xad),
-    (0x34f, 0x34f),
-    (0x61c, 0x61c),
-    (0x115f, 0x1160),
-    (0x1680, 0x1680),
-    (0x17b4, 0x17b5),
-    (0x180b, 0x180f),
-    (0x2000, 0x200b),
-    (0x200e, 0x200f),
-    (0x2028, 0x202f),
-    (0x205f, 0x206f),
-    (0x2800, 0x2800),
-    (0x3000, 0x3000),
-    (0x3164, 0x3164),
-    (0xe000, 0xf8ff),
-    (0xfe00, 0xfe0f),
-    (0xfeff, 0xfeff),
-    (0xffa0, 0xffa0),
-    (0xfff0, 0xffff),
-    (0x13430, 0x1343f),
-    (0x13441, 0x13442),
-    (0x16fe4, 0x16fe4),
-    (0x1bca0, 0x1bca3),
-    (0x1d159, 0x1d159),
-    (0x1d173, 0x1d17a),
-    (0xe0000, 0xe0fff),
-    (0xf0000, 0xf00ff),
-    (0xfff00, 0xfffff),
-    (0x100000, 0x1000ff),
-    (0x10ff00, 0x10ffff),
-];
-
-#[test]
-fn rejects_every_invisible_character_in_a_domain() {
-    for c in INVISIBLE
-        .iter()
-        .flat_map(|(first, last)| *first..=*last)
-        .filter_map(char::from_u32)
-    {
-        for domain in [
-            format!("exa{c}mple.com"),
-            format!("bü{c}cher.com"),
-            format!("{c}.com"),
-            format!("한국{c}어.kr"),
-            format!("क{c}ष.example"),
-        ] {
-            let parsed = Email::parse(&format!("ann@{domain}"));
-            assert!(parsed.is_err(), "U+{:04X} in {domain:?}", u32::from(c));
-        }
     }
 }
 

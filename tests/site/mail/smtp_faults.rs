@@ -51,10 +51,7 @@ pub(super) async fn send_message(connection: &mut SmtpConnection, recipient: &st
 
 /// Sends a message to a server that does this at one step.
 pub(super) async fn send(at: Step, action: Action) -> (SendOutcome, bool, usize) {
-    let server = SmtpServer::scripted(move |step, _| match step == at {
-        true => action.clone(),
-        false => Action::Continue,
-    });
+    let server = SmtpServer::acting(at, "", action);
     let connection = client(&server, "").connect().await;
     let mut connection = connection.unwrap_or_else(|error| panic!("{error}"));
     let outcome = send_message(&mut connection, "ann@example.com").await;
@@ -151,108 +148,78 @@ async fn addresses_in_replies_are_hidden_in_any_spelling() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn connection_that_breaks_before_the_final_dot_has_not_sent_the_message() {
-    for step in [Step::Mail, Step::Recipient, Step::Data] {
-        let (outcome, is_usable, received) = send(step, Action::Cut).await;
-        assert!(
-            matches!(outcome, SendOutcome::NotSent(_)),
-            "{step:?}: {outcome:?}"
-        );
-        assert_eq!((is_usable, received), (false, 0));
-        let (outcome, is_usable, received) = send(step, Action::Stall).await;
-        assert_eq!(
-            outcome,
-            SendOutcome::NotSent(NotSent::BeforeContent),
-            "{step:?}"
-        );
-        assert_eq!((is_usable, received), (false, 0));
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn reply_that_breaks_the_protocol_ends_the_connection() {
-    for (step, reply) in [
-        (Step::Mail, "354 go on"),
-        (Step::Recipient, "354 go on"),
-        (Step::Data, "250 ok"),
-    ] {
-        let (outcome, is_usable, received) = send(step, Action::Reply(reply)).await;
-        assert_eq!(
-            outcome,
-            SendOutcome::NotSent(NotSent::BeforeContent),
-            "{step:?}"
-        );
-        assert_eq!((is_usable, received), (false, 0), "{step:?}");
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn connection_that_breaks_at_the_final_dot_leaves_the_result_unknown() {
-    for (step, action, accepted) in [
-        (Step::End, Action::Cut, 0),
-        (Step::End, Action::AcceptAndCut, 1),
-        (Step::End, Action::Stall, 0),
-        (Step::End, Action::Reply("what?"), 0),
-        (Step::End, Action::Reply("354 go on"), 0),
-    ] {
-        let (outcome, is_usable, received) = send(step, action.clone()).await;
-        assert_eq!(outcome, SendOutcome::Unknown, "{action:?}");
-        assert_eq!((is_usable, received), (false, accepted), "{action:?}");
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn connection_that_breaks_in_the_message_has_not_accepted_it() {
-    let (outcome, is_usable, received) = send(Step::Data, Action::CutInMessage).await;
-    // A short message is written before the client can notice that the server has gone.
-    assert!(
-        matches!(
-            outcome,
-            SendOutcome::Unknown | SendOutcome::NotSent(NotSent::InContent)
-        ),
-        "{outcome:?}"
+async fn message_without_a_reply_is_unknown_only_after_its_final_dot() {
+    let (not_sent, unknown) = (
+        SendOutcome::NotSent(NotSent::BeforeContent),
+        SendOutcome::Unknown,
     );
-    assert_eq!((is_usable, received), (false, 0));
+    let in_content = SendOutcome::NotSent(NotSent::InContent);
+    let mut cases = Vec::new();
+    for step in [Step::Mail, Step::Recipient, Step::Data] {
+        cases.push((step, Action::Cut, vec![not_sent.clone()], 0));
+        cases.push((step, Action::Stall, vec![not_sent.clone()], 0));
+        // A reply that breaks the protocol.
+        let wrong = if step == Step::Data {
+            "250 ok"
+        } else {
+            "354 go on"
+        };
+        cases.push((step, Action::Reply(wrong), vec![not_sent.clone()], 0));
+    }
+    // A short message is written before the client can notice that the server has gone.
+    let either = vec![unknown.clone(), in_content];
+    cases.push((Step::Data, Action::CutInMessage, either, 0));
+    for (action, received) in [
+        (Action::Cut, 0),
+        (Action::AcceptAndCut, 1),
+        (Action::Stall, 0),
+        (Action::Reply("what?"), 0),
+        (Action::Reply("354 go on"), 0),
+    ] {
+        cases.push((Step::End, action, vec![unknown.clone()], received));
+    }
+    for (step, action, expected, expected_received) in cases {
+        let (outcome, is_usable, received) = send(step, action.clone()).await;
+        assert!(
+            expected.contains(&outcome),
+            "{step:?} {action:?}: {outcome:?}"
+        );
+        assert_eq!(
+            (is_usable, received),
+            (false, expected_received),
+            "{step:?} {action:?}"
+        );
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn connecting_fails_with_the_step_and_the_words_of_the_server() {
     let fail = async |at: Step, action: Action| {
-        let server = SmtpServer::scripted(move |step, _| {
-            if step == at {
-                action.clone()
-            } else {
-                Action::Continue
-            }
-        });
+        let server = SmtpServer::acting(at, "", action);
         let connected = client(&server, "user:pass%40word@").connect().await;
         connected.err().expect("an error")
     };
-    for (at, step) in [
+    for (at, at_step) in [
         (Step::Greeting, ConnectStep::Greeting),
         (Step::Hello, ConnectStep::Hello),
         (Step::LogIn, ConnectStep::LogIn),
     ] {
-        let error = fail(at, Action::Reply("421 4.3.2 try later")).await;
-        assert!(
-            matches!(&error, ConnectError::Rejected { step: it, reply } if *it == step && reply.code == 421),
-            "{error:?}"
-        );
-        let error = fail(at, Action::Cut).await;
-        assert!(
-            matches!(&error, ConnectError::Broken { step: it, .. } if *it == step),
-            "{error:?}"
-        );
-        let error = fail(at, Action::Stall).await;
-        assert!(
-            matches!(&error, ConnectError::Timeout { step: it, .. } if *it == step),
-            "{error:?}"
-        );
-        let error = fail(at, Action::Reply("HTTP/1.1 400 Bad Request")).await;
-        assert!(
-            matches!(&error, ConnectError::Broken { step: it, .. } if *it == step),
-            "{error:?}"
-        );
+        for (action, kind) in [
+            (Action::Reply("421 4.3.2 try later"), "rejected with 421"),
+            (Action::Cut, "broken"),
+            (Action::Stall, "timeout"),
+            (Action::Reply("HTTP/1.1 400 Bad Request"), "broken"),
+        ] {
+            let found = match fail(at, action.clone()).await {
+                ConnectError::Rejected { step, reply } => {
+                    (step, format!("rejected with {}", reply.code))
+                }
+                ConnectError::Broken { step, .. } => (step, "broken".to_owned()),
+                ConnectError::Timeout { step, .. } => (step, "timeout".to_owned()),
+                error => panic!("{at:?} {action:?}: {error:?}"),
+            };
+            assert_eq!(found, (at_step, kind.to_owned()), "{action:?}");
+        }
     }
     let error = fail(Step::LogIn, Action::Reply("535 5.7.8 wrong")).await;
     assert!(
