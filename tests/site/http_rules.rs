@@ -326,33 +326,3 @@ async fn preconditions_of_a_link_decide_before_anybody_leaves() {
         check_resource(&client, &site, &missing, async || false).await;
     }
 }
-
-/// A visitor follows a link that a mail program has damaged.
-#[tokio::test]
-async fn damaged_links_and_missing_pages_are_pages() {
-    let site = TestSite::start().await;
-    let missing = "Did you forget to add the page to the router?";
-    for (method, path, text) in [
-        ("GET", "/unsubscribe/%ff", "This link"),
-        ("POST", "/unsubscribe/%ff", "This link"),
-        ("GET", "/unsubscribe/a%2fb", "This link"),
-        ("GET", "/confirm/%ff", "This link"),
-        // Without --confirm-signups.
-        ("GET", "/confirm", missing),
-        ("POST", "/confirm", missing),
-    ] {
-        let request = site.request(method, path).header("content-type", FORM);
-        let response = request
-            .body("email=ann%40example.com&code=123456")
-            .send()
-            .await;
-        let response = response.expect("a response");
-        assert_eq!(response.status(), 404, "{method} {path}");
-        assert_eq!(
-            header(&response, "content-type"),
-            "text/html; charset=utf-8"
-        );
-        let page = response.text().await.expect("text");
-        assert!(page.contains(text), "{method} {path}: {page}");
-    }
-}

@@ -1,34 +1,20 @@
-//! Starts the program and stops it.
+//! Starts the program and stops it. `http/starts.txt` has what failing starts print.
 
 use std::{
     fs::{self, File},
     io::{Read, Write},
     net::{SocketAddr, TcpListener, TcpStream},
-    process::{Output, Stdio},
+    process::Stdio,
     thread,
     time::Duration,
 };
 
 use crate::{
+    durability::strace::with_fault,
+    ended::RunToEnd,
     postgres_server::free_port,
-    process::{Sandbox, ServerProcess, landing, wait_until},
+    process::{Sandbox, ServerProcess, landing, signal, wait_until},
 };
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-#[test]
-fn serves_with_and_without_the_serve_command() {
-    let sandbox = Sandbox::new();
-    assert_eq!(sandbox.serve().count(), 0);
-    let mut command = landing(sandbox.path());
-    command.args(["serve", "--addr", "127.0.0.1:0"]);
-    command.args(["--data", "other"]);
-    assert_eq!(ServerProcess::start(command).count(), 0);
-    assert!(sandbox.path().join("data/waitlist").is_dir());
-    assert!(sandbox.path().join("other/waitlist").is_dir());
-}
 
 /// Otherwise the kernel ignores their SYN, and they repeat it after a second.
 #[test]
@@ -55,100 +41,11 @@ fn connections_wait_while_a_new_list_is_created() {
     let _server = ServerProcess::from_child(child);
     connections.extend(others.into_iter().map(|it| it.expect("the queue has room")));
     for mut connection in connections {
-        let request = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+        let request = b"GET /healthz HTTP/1.1\r\nHost: site\r\nConnection: close\r\n\r\n";
         connection.write_all(request).expect("connected");
         let mut response = String::new();
         connection.read_to_string(&mut response).expect("connected");
         assert!(response.starts_with("HTTP/1.1 200"), "{response}");
-    }
-}
-
-#[test]
-fn second_server_on_the_same_data_exits_with_an_error() {
-    let sandbox = Sandbox::new();
-    let first = sandbox.serve();
-    let second = sandbox.command().output().expect("the program runs");
-    assert_eq!(second.status.code(), Some(1));
-    let message = stderr(&second);
-    assert!(message.contains("data is in use by process"), "{message}");
-    assert!(message.contains(&first.child.id().to_string()), "{message}");
-
-    // The control socket still belongs to the first server.
-    let count = landing(sandbox.path()).arg("count").output();
-    let count = count.expect("the program runs");
-    assert_eq!(
-        (stderr(&count), count.status.code()),
-        (String::new(), Some(0))
-    );
-    assert_eq!(count.stdout, b"0\n");
-}
-
-/// The service manager restarts the server. Until then the log says why there is no site.
-#[test]
-fn exits_with_an_error_when_the_database_stays_unreachable() {
-    let sandbox = Sandbox::new();
-    let mut command = sandbox.command();
-    command.env("DATABASE_URL", "postgres://owner:secret@127.0.0.1:1/list");
-    let output = command.output().expect("the program runs");
-    assert_eq!(output.status.code(), Some(1));
-    let stderr = stderr(&output);
-    assert!(
-        stderr.contains("127.0.0.1:1/list does not respond"),
-        "{stderr}"
-    );
-    assert!(!stderr.contains("secret"), "{stderr}");
-}
-
-#[test]
-fn reports_a_port_in_use_and_suggests_addr() {
-    let sandbox = Sandbox::new();
-    let first = sandbox.serve();
-    let mut command = landing(sandbox.path());
-    command.args(["--data", "other"]);
-    let output = command
-        .args(["--addr", &first.addr])
-        .output()
-        .expect("the program runs");
-    assert_eq!(output.status.code(), Some(1));
-    assert!(
-        stderr(&output).contains("choose another address with --addr"),
-        "{}",
-        stderr(&output)
-    );
-}
-
-#[test]
-fn sigterm_and_sigint_finish_open_requests_and_exit_0() {
-    for signal in ["-TERM", "-INT"] {
-        let sandbox = Sandbox::new();
-        let mut server = sandbox.serve();
-        let body = r#"{"email":"ann@example.com"}"#;
-        let mut half = TcpStream::connect(&server.addr).expect("the server listens");
-        write!(
-            half,
-            "POST /api/waitlist HTTP/1.1\r\nHost: site\r\nConnection: close\r\n\
-             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{}",
-            body.len(),
-            &body[..10]
-        )
-        .expect("the server reads");
-        // Once the server responds to a later request, it has started to read this one.
-        server.count();
-        server.signal(signal);
-        wait_until("the server no longer listens", || {
-            TcpStream::connect(&server.addr).is_err()
-        });
-        write!(half, "{}", &body[10..]).expect("the server still reads");
-        let response = std::io::read_to_string(half).expect("a response");
-        assert!(response.starts_with("HTTP/1.1 201"), "{signal}: {response}");
-        assert_eq!(server.wait_for_exit(), Some(0), "{signal}");
-        let log = server.log();
-        let last = log.last().expect("a line");
-        assert!(
-            last.ends_with("stopped; every acknowledged sign-up is stored"),
-            "{signal}: {last}"
-        );
-        assert_eq!(sandbox.serve().count(), 1, "{signal}");
     }
 }
 
@@ -177,9 +74,7 @@ fn reports_a_malformed_database_error_code() {
     let assert_reported = |code: &'static str| {
         let mut command = landing(sandbox.path());
         command.args(["count", "--store", &rejecting_database(code)]);
-        let output = command.output().expect("the program runs");
-        let stderr = stderr(&output);
-        assert_eq!(output.status.code(), Some(1), "{code}: {stderr}");
+        let stderr = command.run().failure().stderr();
         assert!(stderr.contains("127.0.0.1:"), "{code}: {stderr}");
         assert!(!stderr.contains("panicked"), "{code}: {stderr}");
     };
@@ -189,4 +84,61 @@ fn reports_a_malformed_database_error_code() {
             scope.spawn(move || assert_reported(code));
         }
     });
+}
+
+/// Two servers that start at the same time can both bind their sockets to an address, but only one can listen.
+#[test]
+fn start_that_loses_the_race_for_an_address_creates_no_list() {
+    let sandbox = Sandbox::new();
+    let mut start = with_fault(&sandbox, "listen:error=EADDRINUSE");
+    let error = start.run().failure().stderr();
+    assert!(error.contains("Address already in use"), "{error}");
+    assert!(!sandbox.path().join("data").exists(), "{error}");
+}
+
+#[test]
+fn start_on_a_full_disk_leaves_nothing_of_a_new_list() {
+    for is_directory_new in [true, false] {
+        let sandbox = Sandbox::new();
+        let data = sandbox.path().join("data");
+        if !is_directory_new {
+            fs::create_dir(&data).expect("writable");
+        }
+        let mut start = with_fault(&sandbox, "pwrite64:error=ENOSPC");
+        let error = start.run().failure().stderr();
+        assert!(error.contains("No space left on device"), "{error}");
+        assert_eq!(data.exists(), !is_directory_new, "{error}");
+        if !is_directory_new {
+            assert_eq!(fs::read_dir(&data).expect("readable").count(), 0, "{error}");
+        }
+        // With room on the disk, it starts.
+        assert_eq!(sandbox.serve().join("ann@example.com"), "201");
+    }
+}
+
+/// A script may start the new server before the old one has stopped.
+#[test]
+fn new_server_waits_for_the_address_and_the_list_of_the_old_one() {
+    let sandbox = Sandbox::new();
+    let mut old = sandbox.serve();
+    assert_eq!(old.join("ann@example.com"), "201");
+    let mut new = landing(sandbox.path());
+    let new = new
+        .args(["--addr", &old.addr])
+        .stderr(Stdio::piped())
+        .spawn();
+    let new = new.expect("the program starts");
+    // It has tried the address once it waits for the list.
+    wait_until("the new server waits for the list", || {
+        let files = fs::read_dir(format!("/proc/{}/fd", new.id())).expect("Linux");
+        let targets = files.flatten().map(|file| fs::read_link(file.path()));
+        targets
+            .flatten()
+            .any(|target| target == sandbox.path().join("data/lock"))
+    });
+    signal(old.child.id(), "-TERM");
+    assert_eq!(old.wait_for_exit(), Some(0));
+    let new = ServerProcess::from_child(new);
+    assert_eq!(new.addr, old.addr);
+    assert_eq!(new.count(), 1);
 }

@@ -18,21 +18,19 @@ mod documentation_links;
 mod durability;
 mod email;
 mod ended;
-#[cfg(target_os = "linux")]
-mod failed_start;
 mod fault_proxy;
 mod fixtures;
 mod fuzz_corpus;
+mod http;
 mod http_hosts;
 mod http_rules;
 mod import_cycles;
 #[cfg(target_os = "linux")]
 mod instances;
+#[cfg(target_os = "linux")]
 mod lifecycle;
 mod mail;
-mod metadata;
 mod options;
-mod pages;
 mod postgres_server;
 mod process;
 mod raw_store;
@@ -43,10 +41,7 @@ mod security;
 mod set_clock;
 #[cfg(target_os = "linux")]
 mod socket_activation;
-mod source_links;
-mod sources;
 mod store;
 mod style_sheets;
 mod test_site;
-mod text_files;
 mod waitlist_api;

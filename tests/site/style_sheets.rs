@@ -1,8 +1,11 @@
-//! The style sheets: all raw values are tokens.
+//! The style sheets: all raw values are tokens, and the colours of the browser's own bars are those of the page.
 
 use std::{fs, path::Path};
 
 use regex::Regex;
+use serde_json::Value;
+
+use crate::test_site::TestSite;
 
 /// Returns the style sheets by name, without comments.
 fn sheets() -> Vec<(String, String)> {
@@ -110,4 +113,35 @@ fn tokens_are_declared_and_used() {
         names(r"var\((--[\w-]+)"),
         "declared on the left, used on the right"
     );
+}
+
+#[tokio::test]
+async fn theme_colour_matches_the_page_background() {
+    let tokens = include_str!("../../style/tokens.css");
+    let paper = Regex::new(r"--paper:\s*light-dark\(\s*(\w+\([^)]+\)|#\w+),\s*(\w+\([^)]+\)|#\w+)")
+        .expect("valid")
+        .captures(tokens)
+        .expect("a colour of the paper");
+    let [light, dark] = [1, 2].map(|scheme| {
+        let [red, green, blue, _] = csscolorparser::parse(&paper[scheme])
+            .expect("a colour")
+            .to_rgba8();
+        format!("#{red:02x}{green:02x}{blue:02x}")
+    });
+    let site = TestSite::start().await;
+    let nothing = site.get("/nothing").send().await.expect("a response");
+    for page in [site.page().await, nothing.text().await.expect("text")] {
+        for (scheme, colour) in [("light", &light), ("dark", &dark)] {
+            let meta = format!(
+                "<meta name=\"theme-color\" content=\"{colour}\" media=\"(prefers-color-scheme: {scheme})\">"
+            );
+            assert!(page.contains(&meta), "{meta}: {page}");
+        }
+    }
+    // As in `http/head.txt`.
+    assert!(tokens.contains("color-scheme: light dark;"));
+    let manifest = site.get_text("/site.webmanifest").await;
+    let manifest: Value = serde_json::from_str(&manifest).expect("JSON");
+    assert_eq!(manifest["theme_color"], light);
+    assert_eq!(manifest["background_color"], light);
 }

@@ -174,14 +174,6 @@ impl TestSite {
             .expect("a response")
     }
 
-    /// Posts a body to the API as JSON.
-    pub(crate) async fn post_json(&self, body: impl Into<reqwest::Body>) -> Response {
-        let post = self
-            .post("/api/waitlist")
-            .header("content-type", "application/json");
-        post.body(body).send().await.expect("a response")
-    }
-
     /// Posts the form as a browser without JavaScript does.
     pub(crate) async fn post_form(&self, body: impl Into<reqwest::Body>) -> Response {
         let post = self

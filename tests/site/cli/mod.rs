@@ -22,7 +22,7 @@ mod send_dkim;
 mod send_failures;
 mod send_ledger;
 mod serve_check;
-mod transcripts;
+pub(crate) mod transcripts;
 mod usage;
 
 use std::{
@@ -193,15 +193,27 @@ impl TestCli {
     /// Runs a command in a shell that finds the program, and this mail server. Returns what it prints, and its exit code
     /// unless that is 0.
     fn shell(&self, command: &str, smtp: &str) -> String {
+        let mut shell = self.shell_command(&format!("exec 2>&1; {command}"), smtp);
+        let output = shell.output().expect("a shell");
+        let mut printed = String::from_utf8(output.stdout).expect("text");
+        if let Some(code @ 1..) = output.status.code() {
+            printed += &format!("[exit {code}]\n");
+        }
+        printed
+    }
+
+    /// Returns a shell that runs a command, with the functions of `transcripts.sh`.
+    fn shell_command(&self, command: &str, smtp: &str) -> process::Command {
         let mut shell = self.command_for("bash");
         let programs = Path::new(env!("CARGO_BIN_EXE_landing")).parent();
+        let programs = programs.expect("a directory").display();
         let path = env::var("PATH").unwrap_or_default();
-        shell.env(
-            "PATH",
-            format!("{}:{path}", programs.expect("a directory").display()),
-        );
+        let server = self.server.as_ref();
+        let site = server.map(|server| format!("http://{}", server.addr));
         shell.envs([
+            ("PATH", &*format!("{programs}:{path}")),
             ("FIXTURES", fixture("").to_str().expect("UTF-8")),
+            ("SITE", &site.unwrap_or_default()),
             ("LANDING_SMTP", smtp),
             ("LANDING_MAIL_FROM", "Steward <hello@steward.example>"),
             ("LANDING_ORIGIN", "https://steward.example"),
@@ -210,16 +222,8 @@ impl TestCli {
                 "Steward, 1 Main Street, Springfield",
             ),
         ]);
-        let functions = "send() { landing send --yes --rate 0 --skip-link-check \"$@\"; }";
-        let output = shell
-            .args(["-c", &format!("exec 2>&1; {functions}; {command}")])
-            .output();
-        let output = output.expect("a shell");
-        let mut printed = String::from_utf8(output.stdout).expect("text");
-        if let Some(code @ 1..) = output.status.code() {
-            printed += &format!("[exit {code}]\n");
-        }
-        printed
+        shell.args(["-c", &format!(". $FIXTURES/transcripts.sh; {command}")]);
+        shell
     }
 
     /// Runs a command on a terminal. Returns everything that it showed there.
@@ -301,11 +305,11 @@ fn dry_run(file: impl AsRef<[u8]>, options: &[&str]) -> anyhow::Result<Vec<Perso
 }
 
 fn stdout(result: &Ended) -> String {
-    String::from_utf8(result.get_output().stdout.clone()).expect("text")
+    result.stdout()
 }
 
 fn stderr(result: &Ended) -> String {
-    String::from_utf8(result.get_output().stderr.clone()).expect("text")
+    result.stderr()
 }
 
 /// Returns the path of a file that tests share, such as an export of another program.

@@ -1,22 +1,30 @@
-//! Transcripts of commands: what each prints, and how it ends. The examples of the documentation are transcripts too.
+//! Transcripts of commands: what each prints, and how it ends. The examples of the documentation are transcripts too, and so are
+//! requests, with what the server responds and logs.
 
 use std::{fs, path::Path};
 
 use regex::Regex;
 
 use super::{TestCli, all_stores, with_three_people, without_server};
-use crate::mail::smtp_server::{Action, SmtpServer, Step};
+use crate::{
+    mail::smtp_server::{Action, SmtpServer, Step},
+    process::{ServerProcess, wait_until},
+};
 
 /// Runs the commands of a transcript, and returns it as they print it now.
 ///
-/// `LIST` is where the list is, `HERE` is the working directory, and `NOW` is a time of the last hour. `$FIXTURES` is the
-/// directory of the files that tests share. `send` is `landing send` without a question, a rate, and a check of the links.
+/// `LIST` is where the list is, `HERE` is the working directory, `SITE` is the server, and `NOW` is a time of the last hour.
+/// `$FIXTURES` is the directory of the files that tests share. `transcripts.sh` there has the commands that send messages and
+/// requests.
+///
+/// `serve` starts the server, and prints what it logs before it listens. `stop` sends it a signal, and prints what it has logged
+/// since, with `…` for durations and for the sizes of pages. `await` waits for a number of messages.
 ///
 /// The mail server accepts every message, unless a line of the file `mail-server` says otherwise: a step, a part of the
 /// client's line, and a reply. The reply `ACCEPT AND CUT` accepts the message and cuts the connection without a word. A reply
 /// that ends with `QUOTE` quotes the subject and the link of the message. The file `received` has the recipients of the
 /// messages that the server accepted, and `message` has the last of them.
-fn replay(transcript: &str, cli: &TestCli) -> String {
+fn replay(transcript: &str, cli: &mut TestCli) -> String {
     let rules = cli.file("mail-server");
     let server = SmtpServer::scripted(move |step, line| action(&rules, step, line));
     let mut replayed = String::new();
@@ -33,12 +41,52 @@ fn replay(transcript: &str, cli: &TestCli) -> String {
             cli.write("received", recipients.collect::<String>());
             cli.write("message", last.message.replace('\r', ""));
         }
-        let printed = cli.shell(command, &server.url());
+        let printed = if is_serve(command) {
+            serve(cli, command, &server.url())
+        } else if let Some(signal) = command.strip_prefix("stop") {
+            stop(cli, signal.trim())
+        } else if let Some(count) = command.strip_prefix("await ") {
+            let count = count.parse().expect("a number");
+            let has_received = || server.received().len() >= count;
+            wait_until("the mail server has that number of messages", has_received);
+            String::new()
+        } else {
+            cli.shell(command, &server.url())
+        };
         let printed = printed.replace(&cli.location(), "LIST");
-        let printed = printed.replace(&cli.file("").display().to_string(), "HERE/");
+        let mut printed = printed.replace(&cli.file("").display().to_string(), "HERE/");
+        if let Some(server) = &cli.server {
+            printed = printed.replace(&format!("http://{}", server.addr), "SITE");
+        }
         replayed += &format!("{line}\n{}", hide_present_times(&printed));
     }
     replayed
+}
+
+/// Returns whether a command is `serve`, perhaps with variables before it.
+fn is_serve(command: &str) -> bool {
+    let mut words = command.split(' ').skip_while(|word| word.contains('='));
+    words.next() == Some("serve")
+}
+
+/// Starts the server, instead of the one that runs. Returns what it logs before it listens.
+fn serve(cli: &mut TestCli, command: &str, smtp: &str) -> String {
+    cli.server = None;
+    let server = ServerProcess::start(cli.shell_command(command, smtp));
+    let logged = server.startup_log.iter().map(|line| format!("{line}\n"));
+    let logged = logged.collect();
+    cli.server = Some(server);
+    logged
+}
+
+/// Stops the server with a signal, SIGTERM by default. Returns what it has logged since it listened.
+fn stop(cli: &mut TestCli, signal: &str) -> String {
+    let mut server = cli.server.take().expect("a server");
+    server.signal(if signal.is_empty() { "-TERM" } else { signal });
+    assert_eq!(server.wait_for_exit(), Some(0));
+    let log = server.log().join("\n") + "\n";
+    let varying = Regex::new(r#"\b(us\W+)\d+|\b(bytes\W+)\d{4,}"#).expect("valid");
+    varying.replace_all(&log, "$1$2…").into_owned()
 }
 
 /// Returns what the mail server does at a step.
@@ -72,10 +120,24 @@ fn hide_present_times(printed: &str) -> String {
 
 #[track_caller]
 pub(super) fn assert_replays(transcript: &str, replayed: &str) {
+    let both = || transcript.lines().zip(replayed.lines());
+    let same = both().take_while(|(expected, actual)| expected == actual);
+    let same = same.count();
+    let mut commands = replayed.lines().take(same + 1).collect::<Vec<_>>();
+    commands.retain(|line| line.starts_with("$ "));
     assert!(
         replayed == transcript,
-        "the commands print now:\n{replayed}"
+        "line {}, of {:?}, is now: {:?}\nall of it is now:\n{replayed}",
+        same + 1,
+        commands.last(),
+        replayed.lines().nth(same)
     );
+}
+
+/// Replays a transcript in an empty directory.
+#[track_caller]
+pub(crate) fn assert_replays_alone(transcript: &str) {
+    assert_replays(transcript, &replay(transcript, &mut without_server()));
 }
 
 #[test]
@@ -90,8 +152,8 @@ fn commands_print_their_transcripts() {
         include_str!("transcripts/stats.txt"),
         include_str!("transcripts/unsubscribe.txt"),
     ] {
-        for cli in with_three_people() {
-            assert_replays(transcript, &replay(transcript, &cli));
+        for mut cli in with_three_people() {
+            assert_replays(transcript, &replay(transcript, &mut cli));
         }
     }
 }
@@ -103,8 +165,8 @@ fn sends_print_their_transcripts() {
         include_str!("transcripts/send-choice.txt"),
         include_str!("transcripts/send-results.txt"),
     ] {
-        for cli in with_three_people() {
-            assert_replays(transcript, &replay(transcript, &cli));
+        for mut cli in with_three_people() {
+            assert_replays(transcript, &replay(transcript, &mut cli));
         }
     }
 }
@@ -118,10 +180,11 @@ fn errors_print_their_transcripts() {
         include_str!("transcripts/locations.txt"),
         include_str!("transcripts/output-file.txt"),
         include_str!("transcripts/send-errors.txt"),
+        include_str!("transcripts/send-templates.txt"),
+        include_str!("transcripts/urls.txt"),
         include_str!("transcripts/usage.txt"),
     ] {
-        let cli = without_server();
-        assert_replays(transcript, &replay(transcript, &cli));
+        assert_replays_alone(transcript);
     }
 }
 
@@ -172,7 +235,7 @@ fn commands_print_the_output_in_the_documentation() {
             continue;
         }
         with_examples += 1;
-        for cli in all_stores() {
+        for mut cli in all_stores() {
             for (name, text) in FILES {
                 cli.write(name, text);
             }
@@ -189,7 +252,7 @@ fn commands_print_the_output_in_the_documentation() {
             // The site of the links does not exist.
             let commands = examples.replace("$ landing send ", "$ landing send --skip-link-check ");
             let commands = commands.lines().filter(|line| line.starts_with("$ "));
-            let replayed = replay(&commands.collect::<Vec<_>>().join("\n"), &cli);
+            let replayed = replay(&commands.collect::<Vec<_>>().join("\n"), &mut cli);
             let replayed = replayed
                 .replace(" --skip-link-check", "")
                 .replace("[exit 1]\n", "");

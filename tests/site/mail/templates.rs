@@ -1,4 +1,4 @@
-//! The text of messages.
+//! The text of messages. `send-templates.txt` of the commands has their errors.
 
 use landing::mail::{Placeholders, RenderedMessage, Template};
 
@@ -16,14 +16,6 @@ fn render(body: &str) -> RenderedMessage {
     template
         .unwrap_or_else(|error| panic!("{error}"))
         .render(&VALUES)
-}
-
-fn error(text: &str) -> String {
-    let parsed = Template::parse("launch.md", text);
-    parsed
-        .err()
-        .map(|error| error.to_string())
-        .unwrap_or_default()
 }
 
 #[test]
@@ -115,125 +107,6 @@ fn subject_and_id_are_in_the_front_matter() {
     }
     let with_id = "---\nid: beta-2\nsubject: Hi {position}\n---\nHi";
     assert_eq!(parse("x.md", with_id), ("beta-2".into(), "Hi 42".into()));
-}
-
-#[test]
-fn errors_name_the_line_and_the_remedy() {
-    let with_body = |body: &str| error(&format!("---\nsubject: Hi\n---\n{body}"));
-    for (message, part) in [
-        (
-            error("Hello"),
-            "line 1: the front matter is missing; begin the file with",
-        ),
-        (error(""), "line 1: the front matter is missing"),
-        (
-            error("+++\nsubject = \"Hi\"\n+++\nHi"),
-            "line 1: the front matter is missing; begin the file with",
-        ),
-        (
-            error("---\nsubject: Hi\n"),
-            "line 2: the front matter does not end",
-        ),
-        (
-            error("---\nid: a\n---\nHi"),
-            "line 3: the subject is missing",
-        ),
-        (
-            error("---\nsubject:\n---\nHi"),
-            "line 2: the subject is missing",
-        ),
-        (
-            error("---\nsubject: Hi\nfrom: me\n---\nHi"),
-            "line 3: unknown key \"from\"",
-        ),
-        (
-            error("---\nsubject: Hi\nsubject: Ho\n---\nHi"),
-            "line 3: the front matter has subject twice",
-        ),
-        (
-            error("---\nsubject: Hi\nid: A b\n---\nHi"),
-            "line 3: invalid id \"A b\"",
-        ),
-        (
-            error("---\nsubject: Hi {name}\n---\nHi"),
-            "line 2: unknown placeholder {name}; the placeholders are {product}, {position}, {unsubscribe}",
-        ),
-        (
-            error("---\nsubject: a\u{7}b\n---\nHi"),
-            "line 2: the message has control characters",
-        ),
-        (
-            error("---\nsubject: Hi\n---\n \n"),
-            "line 4: the message is empty",
-        ),
-        (
-            error(&"x".repeat(70_000)),
-            "line 1: the file is longer than 65536 bytes",
-        ),
-        (
-            with_body("One\n\nDear {name},"),
-            "line 6: unknown placeholder {name}",
-        ),
-        (
-            with_body("Dear {First Name},"),
-            "line 4: unknown placeholder {First Name}",
-        ),
-        (
-            with_body("{{product}}"),
-            "line 4: unknown placeholder {; the placeholders are",
-        ),
-        (
-            with_body("Dear {first*name*}"),
-            "line 4: unknown placeholder {; the placeholders are",
-        ),
-        (with_body("[a]({url})"), "line 4: unknown placeholder {url}"),
-        (
-            with_body("[a](https://x.example/?u={unsubscribe})"),
-            "line 4: {unsubscribe} is a whole link",
-        ),
-        (
-            with_body("[a](mailto:x@x.example?body={unsubscribe})"),
-            "line 4: {unsubscribe} is a whole link",
-        ),
-        (
-            error("---\nsubject: Hi {unsubscribe}\n---\nHi"),
-            "line 2: a subject cannot have {unsubscribe}",
-        ),
-        (
-            with_body("One\n\u{1b}[2J"),
-            "line 5: the message has control characters",
-        ),
-        (
-            with_body("One\n\nTwo&#1;three"),
-            "line 6: the message has control characters",
-        ),
-        (
-            with_body("[a]: https://x.example"),
-            "line 4: the message is empty",
-        ),
-        (with_body("```\n```"), "line 4: the message is empty"),
-        (
-            with_body("![logo](https://x.example/a.png)"),
-            "line 4: images are not supported",
-        ),
-        (
-            with_body("One\n\n<b>two</b>"),
-            "line 6: HTML is not supported",
-        ),
-        (with_body("<div>\n</div>"), "line 4: HTML is not supported"),
-        (
-            with_body("[a](/start)"),
-            "line 4: a link must begin with https:",
-        ),
-        (
-            with_body("[a](javascript:alert)"),
-            "line 4: a link must begin with https:",
-        ),
-    ] {
-        assert!(message.starts_with(part), "{part}: {message}");
-    }
-    let no_id = Template::parse("…/.md", "---\nsubject: Hi\n---\nHi");
-    assert!(no_id.is_err_and(|error| error.to_string().contains("gives no id")));
 }
 
 proptest::proptest! {

@@ -1,13 +1,11 @@
 //! Security headers, limits and access checks, and what the log contains and loses.
 
-mod access_log;
 mod blocked_stderr;
 mod client_address;
 mod connection_eviction;
 mod connection_limit;
 mod connections;
 mod control_socket_limits;
-mod cross_site;
 mod headers;
 mod http2;
 #[cfg(target_os = "linux")]

@@ -1,4 +1,4 @@
-//! The rate limit of sign-ups.
+//! The rate limit of sign-ups. `http/rate-limit.txt` says who shares one.
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
@@ -27,44 +27,6 @@ async fn join_as(site: &TestSite, client: &str, number: usize) -> Response {
 }
 
 #[tokio::test]
-async fn limits_an_ipv4_address_to_120_sign_ups_with_retry_after() {
-    let site = TestSite::with_options(&[]).await;
-    let mut accepted = 0;
-    let rejected = loop {
-        let response = site.join(&format!("{accepted}@example.com")).await;
-        if response.status() != 201 {
-            break response;
-        }
-        accepted += 1;
-    };
-    // The server adds a token every half second.
-    assert!((120..180).contains(&accepted), "{accepted}");
-    assert_eq!(rejected.status(), 429);
-    assert_eq!(header(&rejected, "content-type"), "application/json");
-    assert_eq!(header(&rejected, "cache-control"), "no-store");
-    let seconds: u64 = header(&rejected, "retry-after").parse().expect("seconds");
-    assert_eq!(seconds, 1);
-    assert_eq!(
-        rejected.text().await.expect("text"),
-        r#"{"error":"Too many tries. Try again in 1 second."}"#
-    );
-    assert_eq!(site.count().await, accepted, "the count is not limited");
-}
-
-#[tokio::test]
-async fn rejected_attempts_count() {
-    let site = TestSite::with_options(&["--signups-per-minute=3"]).await;
-    for (email, status) in [
-        ("a@b.co", 201),
-        ("a@b.co", 409),
-        ("nonsense", 400),
-        ("c@d.co", 429),
-    ] {
-        assert_eq!(site.join(email).await.status(), status, "{email}");
-    }
-}
-
-#[tokio::test]
 async fn accepts_a_sign_up_after_retry_after() {
     let site = TestSite::with_options(&["--signups-per-minute=60"]).await;
     let mut number = 0;
@@ -76,6 +38,8 @@ async fn accepts_a_sign_up_after_retry_after() {
         }
     };
     assert!(number > 60);
+    assert_eq!(header(&rejected, "content-type"), "application/json");
+    assert_eq!(header(&rejected, "cache-control"), "no-store");
     let seconds = header(&rejected, "retry-after").parse().expect("seconds");
     assert_eq!(
         rejected.text().await.expect("text"),
@@ -83,45 +47,6 @@ async fn accepts_a_sign_up_after_retry_after() {
     );
     tokio::time::sleep(Duration::from_secs(seconds)).await;
     assert_eq!(site.join("late@example.com").await.status(), 201);
-}
-
-#[tokio::test]
-async fn zero_disables_the_limit() {
-    let site = TestSite::with_options(&["--signups-per-minute=0"]).await;
-    // More than the default allows.
-    for number in 0..200 {
-        assert_eq!(
-            site.join(&format!("{number}@example.com")).await.status(),
-            201
-        );
-    }
-}
-
-#[tokio::test]
-async fn limits_each_ipv4_address_and_ipv6_network() {
-    let site = TestSite::with_options(&[TRUSTED_PROXY, "--signups-per-minute=1"]).await;
-    for (number, (client, status)) in [
-        ("203.0.113.1", 201),
-        ("203.0.113.1", 429),
-        ("203.0.113.2", 201),
-        ("::ffff:203.0.113.2", 429),
-        ("2001:db8::1", 201),
-        ("2001:db8::2", 429),
-        ("2001:db8:0:0:ffff::", 429),
-        ("2001:db8:0:1::1", 201),
-        // The proxy itself.
-        ("unknown", 201),
-        ("unknown", 429),
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        assert_eq!(
-            join_as(&site, client, number).await.status(),
-            status,
-            "{client}"
-        );
-    }
 }
 
 #[tokio::test]
@@ -144,18 +69,6 @@ async fn ipv6_network_has_a_twelfth_of_the_limit() {
                 "{options:?} {client}: {accepted}"
             );
         }
-    }
-}
-
-#[tokio::test]
-async fn spoofed_addresses_do_not_evade_the_limit() {
-    let trusted = TestSite::with_options(&[TRUSTED_PROXY, "--signups-per-minute=2"]).await;
-    let alone = TestSite::with_options(&["--signups-per-minute=2"]).await;
-    for (number, status) in [(1, 201), (2, 201), (3, 429), (4, 429)] {
-        let named = format!("10.0.0.{number}, 203.0.113.7");
-        assert_eq!(join_as(&trusted, &named, number).await.status(), status);
-        let named = format!("10.0.0.{number}");
-        assert_eq!(join_as(&alone, &named, number).await.status(), status);
     }
 }
 

@@ -131,7 +131,7 @@ async fn mailbox_gets_five_messages_in_a_day(fixture: impl StoreFixture) {
     let site = site(&list, &server, &[]).await;
     let mailboxes = [
         "victim+1@gmail.com victim+2@gmail.com v.ictim@gmail.com vi.c.tim+x@googlemail.com VICTIM@GoogleMail.com \
-         victim+3@gmail.com victim@googlemail.com",
+         victim+3@gmail.com victim+4@gmail.com",
         "v.ictim@example.com",
         "victim@example.com",
         "vera@proton.me v.era@proton.me ve-ra+x@proton.me VE_RA@protonmail.com vera@pm.me ve.ra@protonmail.ch",

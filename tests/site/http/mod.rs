@@ -1,0 +1,29 @@
+//! Requests: what the server responds to each, and what it logs. They are transcripts, see `cli::transcripts`.
+
+use crate::cli::transcripts::assert_replays_alone;
+
+/// Replays each of these transcripts in a test of its name.
+macro_rules! transcripts {
+    ($($name:ident: $file:literal,)*) => {
+        $(#[test]
+        fn $name() {
+            assert_replays_alone(include_str!($file));
+        })*
+    };
+}
+
+transcripts! {
+    api: "api.txt",
+    confirmation: "confirmation.txt",
+    files: "files.txt",
+    head_and_text_files: "head.txt",
+    log: "log.txt",
+    options: "options.txt",
+    other_sites: "other-sites.txt",
+    pages: "pages.txt",
+    rate_limit: "rate-limit.txt",
+    raw_requests: "raw.txt",
+    sources: "sources.txt",
+    starts: "starts.txt",
+    unsubscribe: "unsubscribe.txt",
+}
