@@ -6,6 +6,7 @@
 //! sync, and a lone request is not delayed.
 
 use std::{
+    mem::replace,
     sync::{Arc, Mutex},
     time::SystemTime,
 };
@@ -133,7 +134,8 @@ impl SledCommitter {
             }
             let count = self.contents.people.len();
             locked(&self.published.snapshot).end = end;
-            self.published.count.send_replace(count);
+            let publish = |published: &mut u64| replace(published, count) != count;
+            self.published.count.send_if_modified(publish);
         }
         for send_reply in replies {
             send_reply();
