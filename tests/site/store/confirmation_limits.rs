@@ -154,10 +154,11 @@ async fn mailbox_gets_five_messages_in_a_day(fixture: impl StoreFixture) {
     assert_eq!(server.recipients(), asked);
     // The others were not sent, and are not sent later: nobody replied.
     for typed in refused {
-        for delivery in deliveries_to(&*list, typed).await {
-            let status = (delivery.status.state, delivery.status.reply);
-            assert_eq!(status, (DeliveryState::Refused, None), "{typed}");
-        }
+        let deliveries = deliveries_to(&*list, typed).await.into_iter();
+        let statuses: Vec<_> = deliveries
+            .map(|it| (it.status.state, it.status.reply))
+            .collect();
+        assert_eq!(statuses, [(DeliveryState::Refused, None)], "{typed}");
     }
 }
 

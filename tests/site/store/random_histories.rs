@@ -6,8 +6,8 @@ use std::{collections::BTreeSet, env, sync::Arc};
 
 use futures_util::future::join_all;
 use landing::waitlist::{
-    AddressFilter, Delivery, DeliveryState, EmailDomain, Erasure, Fact, Message, MessageId,
-    Selection, Suppressions, Waitlist,
+    AddressFilter, CALL_MAX, Delivery, DeliveryState, EmailDomain, Erasure, Fact, Message,
+    MessageId, Selection, Suppressions, Waitlist,
 };
 use proptest::{
     collection::{btree_map, vec},
@@ -71,8 +71,8 @@ enum Event {
 /// A change to the deliveries of a message.
 #[derive(Clone, Debug)]
 enum Change {
-    /// Adds some with a state, by a caller who knows of this number too many.
-    Add(u32, u32, DeliveryState),
+    /// Adds some with a state, by a caller who knows of this number too many, or too few if it is negative.
+    Add(i32, u32, DeliveryState),
     Begin(Numbered),
     Finish(Numbered),
 }
@@ -151,12 +151,13 @@ fn event() -> impl Strategy<Value = Event> {
         3 => vec(sign_up(), 1..80).prop_map(Call::Import),
         6 => (people(), erasure()).prop_map(|(people, erasure)| Call::Erase(people, erasure)),
         3 => (typed(), typed()).prop_map(|(old, new)| Call::Correct(old, new)),
-        3 => vec((typed(), fact()), 1..40).prop_map(Call::Record),
+        2 => vec((typed(), fact()), 1..40).prop_map(Call::Record),
+        1 => vec((typed(), fact()), CALL_MAX).prop_map(Call::Record),
         1 => people().prop_map(Call::Suppress),
         1 => people().prop_map(Call::Lift),
         3 => (message(), 0..5u8).prop_map(move |it| Call::AddMessage(added(it))),
     ];
-    let ahead = select(&[0u32, 0, 0, 1][..]);
+    let ahead = select(&[-1, 0, 0, 0, 1][..]);
     let state = select(&DeliveryState::ALL[..]);
     let change = prop_oneof![
         3 => (ahead, 1..30u32, state).prop_map(|(ahead, count, state)| Change::Add(ahead, count, state)),
@@ -242,7 +243,7 @@ impl Change {
         };
         match self {
             Self::Add(ahead, count, state) => {
-                let known = deliveries.len() as u32 + ahead;
+                let known = (deliveries.len() as u32).saturating_add_signed(ahead);
                 let added = (known..known + count).map(|number| Delivery {
                     status: status(state, None),
                     attempts: number % 3,
