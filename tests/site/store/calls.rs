@@ -7,7 +7,7 @@ use std::{
 
 use landing::waitlist::{
     Delivery, DeliveryResult, DeliveryStart, Email, Erasure, Fact, Message, MessageId, Source,
-    Waitlist, WaitlistEntry,
+    StoreError, StoreFuture, Waitlist, WaitlistEntry,
 };
 
 use super::email;
@@ -63,8 +63,8 @@ pub(super) enum Call {
 }
 
 impl Call {
-    /// Makes the call, and returns the response.
-    pub(super) async fn make(&self, list: &dyn Waitlist) -> String {
+    /// Makes the call, and returns the response as text.
+    pub(super) async fn make(&self, list: &dyn Waitlist) -> Result<String, StoreError> {
         match self.clone() {
             Self::Join(sign_up) => shown(list.join(sign_up.entry())).await,
             Self::Import(all) => {
@@ -95,6 +95,6 @@ fn emails(typed: &[String]) -> Vec<Email> {
     typed.iter().map(|it| email(it)).collect()
 }
 
-async fn shown<T: Debug>(response: impl Future<Output = T>) -> String {
-    format!("{:?}", response.await)
+async fn shown<T: Debug>(response: StoreFuture<'_, T>) -> Result<String, StoreError> {
+    response.await.map(|it| format!("{it:?}"))
 }
