@@ -1,10 +1,10 @@
 //! Statements that the database executes late: the store retries them on another connection, and the list changes
 //! before the first one arrives.
 
-use std::{fs, path::Path, sync::Arc};
+use std::{collections::BTreeSet, fs, path::Path, sync::Arc};
 
 use futures_util::FutureExt;
-use landing::waitlist::{JoinOutcome, ListKey, OwnerList, Waitlist};
+use landing::waitlist::{Erasure, JoinOutcome, ListKey, OwnerList, Waitlist};
 use tokio::{task::block_in_place, time::timeout};
 
 use super::{ProxiedDatabase, is_outage, run_concurrently, within_timeout};
@@ -141,6 +141,48 @@ async fn cancelled_lookup_after_a_sign_up_restores_nobody() {
     assert_eq!(addresses(&other), ["bob@example.com", "cyd@example.com"]);
 }
 
+/// The owner has suppressed an address, and lifts that through another instance before the database executes it.
+#[tokio::test(flavor = "multi_thread")]
+async fn late_suppression_does_not_undo_that_it_was_lifted() {
+    let proxy = ProxiedDatabase::create("late").await;
+    let (gone, other) = (proxy.open(), proxy.database.open());
+    let late = [email("late@example.com")];
+    proxy.fail_next(Fault::HoldOpen);
+    tokio::select! {
+        _ = gone.suppress(&late) => panic!("the statement was not held back"),
+        () = proxy.until_fault() => {}
+    }
+    drop(gone);
+    assert_eq!(other.lift(&late).await, Ok(vec![false]));
+    proxy.release().await;
+    assert_eq!(other.is_suppressed(&late[0]).await, Ok(false));
+}
+
+/// The owner takes somebody off the list who is not on it. The person joins before the database executes that.
+#[tokio::test(flavor = "multi_thread")]
+async fn late_erasure_suppresses_nobody_who_has_joined_since() {
+    for number in 0.. {
+        let proxy = ProxiedDatabase::create("").await;
+        let (gone, other) = (proxy.open(), proxy.database.open());
+        let late = [email("late@example.com")];
+        proxy.fail_after(Fault::HoldOpen, number);
+        let erased = tokio::select! {
+            erased = gone.erase(&late, Erasure::Suppress) => Some(erased),
+            () = proxy.until_fault() => None,
+        };
+        if erased.is_some() {
+            assert!(number > 3, "only {number} messages");
+            break;
+        }
+        drop(gone);
+        assert_eq!(join(&other, "late@example.com").await, JoinOutcome::New);
+        proxy.release().await;
+        assert_eq!(addresses(&other), ["late@example.com"], "message {number}");
+        let is_suppressed = other.is_suppressed(&late[0]).await;
+        assert_eq!(is_suppressed, Ok(false), "message {number}");
+    }
+}
+
 /// A restore gives the list another key while a suppression is on its way. It does not leave a hash that nobody knows.
 #[tokio::test(flavor = "multi_thread")]
 async fn late_suppression_adds_no_hash_under_an_earlier_key() {
@@ -218,7 +260,7 @@ async fn assert_harmless(fault: Fault, number: u64) -> bool {
     has_failed
 }
 
-/// Otherwise the history would not send all statements. Its steps have the variants of each call.
+/// Otherwise the history would not send all statements.
 #[test]
 fn every_call_that_changes_something_is_in_the_history() {
     // `compact` and `recount` repair a store; the tests of each delay and interrupt them.
@@ -253,6 +295,16 @@ fn every_call_that_changes_something_is_in_the_history() {
     for name in changing {
         assert!(calls.contains(&format!(".{name}(")), "{name}");
     }
+    let (_, variants) = calls.split_once("enum Call {\n").expect("the enum");
+    let (variants, _) = variants.split_once("\n}").expect("its end");
+    let variants = variants.lines().map(str::trim);
+    let variants = variants.filter(|line| !line.starts_with("//"));
+    let name = |text: &str| text.split('(').next().expect("a name").to_owned();
+    let made = history().into_iter().map(|call| name(&format!("{call:?}")));
+    assert_eq!(
+        made.collect::<BTreeSet<_>>(),
+        variants.map(name).collect::<BTreeSet<_>>()
+    );
 }
 
 /// The table in `sql.rs` says of each statement that changes something what makes it harmless.
