@@ -8,7 +8,7 @@ use landing::{
 };
 use regex::Regex;
 
-use super::{fixture, rfc3339, transcripts::assert_replays};
+use super::{fixture, rfc3339, transcripts::assert_file_replays};
 
 /// Runs the imports of a transcript, and returns it as they print it now.
 ///
@@ -109,13 +109,7 @@ fn describe_entry(entry: &WaitlistEntry) -> String {
 
 #[test]
 fn imports_print_their_transcripts() {
-    for transcript in [
-        include_str!("transcripts/imports/layouts.txt"),
-        include_str!("transcripts/imports/plan.txt"),
-        include_str!("transcripts/imports/rows.txt"),
-        include_str!("transcripts/imports/terminal.txt"),
-        include_str!("transcripts/imports/times.txt"),
-    ] {
-        assert_replays(transcript, &replay(transcript));
+    for name in ["layouts", "plan", "rows", "terminal", "times"] {
+        assert_file_replays(&format!("cli/transcripts/imports/{name}.txt"), replay);
     }
 }

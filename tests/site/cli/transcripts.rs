@@ -118,73 +118,79 @@ fn hide_present_times(printed: &str) -> String {
     time.replace_all(printed, shown).into_owned()
 }
 
+/// Fails unless a transcript is still what its commands print. The name says where it is.
 #[track_caller]
-pub(super) fn assert_replays(transcript: &str, replayed: &str) {
-    let both = || transcript.lines().zip(replayed.lines());
-    let same = both().take_while(|(expected, actual)| expected == actual);
-    let same = same.count();
-    let mut commands = replayed.lines().take(same + 1).collect::<Vec<_>>();
-    commands.retain(|line| line.starts_with("$ "));
+fn assert_replays(name: &str, transcript: &str, replayed: &str) {
+    let both = transcript.lines().zip(replayed.lines());
+    let same = both.take_while(|(expected, now)| expected == now).count();
+    let commands = replayed.lines().take(same + 1);
+    let command = commands.filter(|line| line.starts_with("$ ")).last();
     assert!(
         replayed == transcript,
-        "line {}, of {:?}, is now: {:?}\nall of it is now:\n{replayed}",
+        "{name}:{}, of {command:?}:\nexpected {:?}\nis now   {:?}\nall of it is now:\n{replayed}",
         same + 1,
-        commands.last(),
+        transcript.lines().nth(same),
         replayed.lines().nth(same)
     );
 }
 
+/// Replays the transcript in a file of `tests/site`.
+#[track_caller]
+pub(super) fn assert_file_replays(file: &str, replay: impl FnOnce(&str) -> String) {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/site");
+    let transcript = fs::read_to_string(directory.join(file)).expect("a transcript");
+    assert_replays(file, &transcript, &replay(&transcript));
+}
+
 /// Replays a transcript in an empty directory.
 #[track_caller]
-pub(crate) fn assert_replays_alone(transcript: &str) {
-    assert_replays(transcript, &replay(transcript, &mut without_server()));
+pub(crate) fn assert_replays_alone(file: &str) {
+    assert_file_replays(file, |it| replay(it, &mut without_server()));
+}
+
+/// Replays transcripts with each store.
+fn assert_replay_with_three_people(names: &[&str]) {
+    for name in names {
+        for mut cli in with_three_people() {
+            let file = format!("cli/transcripts/{name}.txt");
+            assert_file_replays(&file, |it| replay(it, &mut cli));
+        }
+    }
 }
 
 #[test]
 fn commands_print_their_transcripts() {
-    for transcript in [
-        include_str!("transcripts/add.txt"),
-        include_str!("transcripts/erase.txt"),
-        include_str!("transcripts/import.txt"),
-        include_str!("transcripts/people.txt"),
-        include_str!("transcripts/report.txt"),
-        include_str!("transcripts/selections.txt"),
-        include_str!("transcripts/stats.txt"),
-        include_str!("transcripts/unsubscribe.txt"),
-    ] {
-        for mut cli in with_three_people() {
-            assert_replays(transcript, &replay(transcript, &mut cli));
-        }
-    }
+    assert_replay_with_three_people(&[
+        "add",
+        "erase",
+        "import",
+        "people",
+        "report",
+        "selections",
+        "stats",
+        "unsubscribe",
+    ]);
 }
 
 #[test]
 fn sends_print_their_transcripts() {
-    for transcript in [
-        include_str!("transcripts/send.txt"),
-        include_str!("transcripts/send-choice.txt"),
-        include_str!("transcripts/send-results.txt"),
-    ] {
-        for mut cli in with_three_people() {
-            assert_replays(transcript, &replay(transcript, &mut cli));
-        }
-    }
+    assert_replay_with_three_people(&["send", "send-choice", "send-results"]);
 }
 
 /// What they are about does not depend on where the list is.
 #[test]
 fn errors_print_their_transcripts() {
-    for transcript in [
-        include_str!("transcripts/backup.txt"),
-        include_str!("transcripts/backup-actions.txt"),
-        include_str!("transcripts/locations.txt"),
-        include_str!("transcripts/output-file.txt"),
-        include_str!("transcripts/send-errors.txt"),
-        include_str!("transcripts/send-templates.txt"),
-        include_str!("transcripts/urls.txt"),
-        include_str!("transcripts/usage.txt"),
+    for name in [
+        "backup",
+        "backup-actions",
+        "locations",
+        "output-file",
+        "send-errors",
+        "send-templates",
+        "urls",
+        "usage",
     ] {
-        assert_replays_alone(transcript);
+        assert_replays_alone(&format!("cli/transcripts/{name}.txt"));
     }
 }
 
@@ -256,7 +262,9 @@ fn commands_print_the_output_in_the_documentation() {
             let replayed = replayed
                 .replace(" --skip-link-check", "")
                 .replace("[exit 1]\n", "");
-            assert_replays(&examples.replace("/srv/landing/data", "LIST"), &replayed);
+            let examples = examples.replace("/srv/landing/data", "LIST");
+            let name = format!("the examples of {}", path.display());
+            assert_replays(&name, &examples, &replayed);
         }
     }
     assert_eq!(with_examples, 3);

@@ -7,7 +7,7 @@ macro_rules! transcripts {
     ($($name:ident: $file:literal,)*) => {
         $(#[test]
         fn $name() {
-            assert_replays_alone(include_str!($file));
+            assert_replays_alone(concat!("http/", $file));
         })*
     };
 }
