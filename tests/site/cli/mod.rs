@@ -222,7 +222,8 @@ impl TestCli {
                 "Steward, 1 Main Street, Springfield",
             ),
         ]);
-        shell.args(["-c", &format!(". $FIXTURES/transcripts.sh; {command}")]);
+        let script = format!("set -o pipefail; . $FIXTURES/transcripts.sh; {command}");
+        shell.args(["-c", &script]);
         shell
     }
 
