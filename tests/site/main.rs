@@ -22,7 +22,6 @@ mod fault_proxy;
 mod fixtures;
 mod fuzz_corpus;
 mod http;
-mod http_hosts;
 mod http_rules;
 mod import_cycles;
 #[cfg(target_os = "linux")]

@@ -1,34 +1,6 @@
-//! `landing health`, for the health check of a container.
+//! `landing health`, for the health check of a container. `http/starts.txt` has its other results.
 
-use super::{send_failures::fake_site, stderr, with_server};
-use crate::postgres_server::free_port;
-
-#[test]
-fn succeeds_while_the_server_stores_sign_ups() {
-    let mut cli = with_server();
-    let addr = cli.server.as_ref().expect("a server").addr.clone();
-    cli.run(&["health", "--addr", &addr]).success();
-    // As in a container.
-    let all_addresses = addr.replace("127.0.0.1", "0.0.0.0");
-    cli.run(&["health", "--addr", &all_addresses]).success();
-    cli.server = None;
-    cli.assert_fails(
-        &["health", "--addr", &addr],
-        format!("no healthy server at {addr}"),
-    );
-}
-
-#[test]
-fn reads_the_address_from_the_variable_of_the_server() {
-    let cli = with_server();
-    let addr = cli.server.as_ref().expect("a server").addr.clone();
-    let mut command = cli.landing();
-    command.arg("health").env("LANDING_ADDR", &addr);
-    assert!(command.status().expect("the program runs").success());
-    let unused = format!("127.0.0.1:{}", free_port());
-    command.env("LANDING_ADDR", unused);
-    assert_eq!(command.status().expect("the program runs").code(), Some(1));
-}
+use super::{send_failures::fake_site, stderr};
 
 #[test]
 fn fails_if_the_store_does_or_another_program_responds() {

@@ -1,6 +1,7 @@
 //! HTTP/2, which only trusted proxies may use.
 
 use reqwest::Version;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::overload::CapturedLog;
 use crate::test_site::{TRUST_LOOPBACK, TestSite, http2_client};
@@ -57,18 +58,57 @@ async fn trusted_proxies_can_use_http_2_without_tls() {
     }
 }
 
-/// hyper itself rejects large heads, with a bare response and without a line in the log.
+/// RFC 9113, 8.3.1: one valid authority.
 #[tokio::test]
-async fn header_limits_match_http_1() {
+async fn http_2_requests_without_one_authority_are_400() {
     let site = TestSite::with_options(&[TRUST_LOOPBACK]).await;
-    for (name, client) in [
-        ("HTTP/1", reqwest::Client::new()),
-        ("HTTP/2", http2_client()),
+    // `GET /`, with these fields after it: a literal `:authority` or `host` each.
+    let field = |name: &[u8], value: &str| {
+        let length = u8::try_from(value.len()).expect("a short value");
+        [name, &[length], value.as_bytes()].concat()
+    };
+    let authority = |value| field(b"\x41", value);
+    let host = |value| field(b"\0\x04host", value);
+    // In HPACK, 0x88 is the status 200, and 0x8c the status 400.
+    for (case, fields, status) in [
+        ("authority", authority("site"), 0x88),
+        (
+            "both",
+            [authority("site:80"), host("SITE:80")].concat(),
+            0x88,
+        ),
+        ("host", host("site"), 0x88),
+        ("none", Vec::new(), 0x8c),
+        (
+            "different",
+            [authority("site"), host("other")].concat(),
+            0x8c,
+        ),
+        (
+            "two hosts",
+            [authority("site"), host("site"), host("site")].concat(),
+            0x8c,
+        ),
+        ("invalid", authority("a,b"), 0x8c),
     ] {
-        for (bytes, status) in [(10_000, 200), (17_000, 431), (40_000, 431)] {
-            let get = client.get(site.origin()).header("x", "a".repeat(bytes));
-            let response = get.send().await.expect("a response");
-            assert_eq!(response.status(), status, "{name}: {bytes}");
-        }
+        let headers = [&b"\x82\x86\x84"[..], &fields].concat();
+        let length = u8::try_from(headers.len()).expect("a short block");
+        let frame = [&[0, 0, length, 1, 5, 0, 0, 0, 1], &headers[..]].concat();
+        let mut stream = site.connect().await;
+        stream
+            .write_all(&[PREFACE, &frame].concat())
+            .await
+            .expect("it reads");
+        let first = loop {
+            let mut head = [0; 9];
+            stream.read_exact(&mut head).await.expect("a frame");
+            let length = usize::from(head[1]) << 8 | usize::from(head[2]);
+            let mut payload = vec![0; length];
+            stream.read_exact(&mut payload).await.expect("its end");
+            if head[3] == 1 {
+                break payload[0];
+            }
+        };
+        assert_eq!(first, status, "{case}");
     }
 }
