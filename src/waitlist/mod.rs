@@ -6,6 +6,7 @@
 //! - `email`: [`Email`], a valid address, and [`EmailDomain`].
 //! - `suppression`: [`Suppressions`], the addresses of people who have left.
 //! - `ledger`: [`Ledger`], the part of a store that knows who gets which [`Message`].
+//! - `event`: [`Event`], what a webhook is told about a person.
 //! - `error`: [`StoreError`].
 //! - `sled`: [`SledWaitlist`], a list in a data directory on this machine.
 //! - `postgres`: [`PostgresWaitlist`], a list in a database, for several instances of the server.
@@ -15,6 +16,7 @@
 mod email;
 mod entry;
 mod error;
+mod event;
 mod ledger;
 mod postgres;
 mod queue;
@@ -29,6 +31,7 @@ pub use entry::{
     flatten_blocks, from_unix_millis, unix_millis,
 };
 pub use error::{StoreError, StoreFuture};
+pub use event::{EVENT_LEASE, Event, PendingEvents};
 pub use ledger::{
     Delivery, DeliveryResult, DeliveryStart, DeliveryState, DeliveryStatus, InvalidMessageId,
     Ledger, Message, MessageId, ServerReply,

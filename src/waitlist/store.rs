@@ -10,6 +10,7 @@ use super::{
     email::Email,
     entry::{EntryStream, Fact, Selection, WaitlistEntry},
     error::{StoreError, StoreFuture},
+    event::{Event, PendingEvents},
     ledger::{Delivery, Ledger, Message, MessageId},
     suppression::{AddressHash, Departure, ListKey, Suppressions},
 };
@@ -61,8 +62,8 @@ pub struct Compaction {
 }
 
 /// Maximum number of entries, addresses, facts or deliveries in a call of a store. In a list on this machine, this many
-/// share a sync. With the longest addresses and sources, and a fact and a lifted suppression for each, they are 46 KiB.
-/// Together with what sled rewrites for them, they are less than a segment of its log (512 KiB). At most one segment may
+/// share a sync. With the longest addresses and sources, and a fact and a lifted suppression for each, they are 46 KiB, and
+/// with their events 140 KiB. Together with what sled rewrites for them, they are less than a segment of its log (512 KiB). At most one segment may
 /// begin between two syncs: after a power cut with several unsynced segments, `open()` hung forever.
 pub const CALL_MAX: usize = 128;
 
@@ -159,6 +160,12 @@ pub trait OwnerList: Ledger {
         Box::pin(ready(Ok(0)))
     }
 
+    /// Returns the events that wait for the webhook, or `None` if the list records none.
+    ///
+    /// # Errors
+    /// Like [`entries`](Self::entries).
+    fn pending_events(&self) -> StoreFuture<'_, Option<PendingEvents>>;
+
     /// Reads the list as it is now. Entries added afterwards are not included. Those erased afterwards may be. It blocks on
     /// the disk, so call it from a thread that may block.
     ///
@@ -193,6 +200,30 @@ pub trait Waitlist: OwnerList {
     /// # Errors
     /// Like [`join`](Self::join). Some facts may be recorded. Repeating the call is safe.
     fn add_facts(&self, facts: Vec<(Email, Fact)>) -> StoreFuture<'_, Vec<bool>>;
+
+    /// Switches the recording of events on or off, durably. While it is on, each change of a person records its
+    /// [`Event`]s in the same step, whichever process makes the change. Switching it off drops those that wait.
+    ///
+    /// # Errors
+    /// Like [`join`](Self::join). Repeating the call is safe.
+    fn record_events(&self, is_on: bool) -> StoreFuture<'_, ()>;
+
+    /// Returns the recorded events with numbers above this one, which is at least 0, and their numbers, in this order: at
+    /// most [`CALL_MAX`]. Those of a person are in the order in which they happened. Returns `None` if the list records
+    /// none.
+    ///
+    /// Only one of several processes gets events: the one that asked first, until
+    /// [`EVENT_LEASE`](super::EVENT_LEASE) after its last call.
+    ///
+    /// # Errors
+    /// Like [`join`](Self::join).
+    fn events_after(&self, number: u64) -> StoreFuture<'_, Option<Vec<(u64, Event)>>>;
+
+    /// Removes the events with these numbers, durably, because they are delivered or given up.
+    ///
+    /// # Errors
+    /// Like [`join`](Self::join). Repeating the call is safe.
+    fn finish_events(&self, numbers: Vec<u64>) -> StoreFuture<'_, ()>;
 
     /// Resolves when the store can accept a sign-up.
     ///

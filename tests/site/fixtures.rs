@@ -7,8 +7,8 @@ use landing::{
     config::Config,
     waitlist::{
         Compaction, CorrectOutcome, Delivery, DeliveryResult, DeliveryStart, Email, EntryStream,
-        Erasure, Fact, JoinOutcome, Ledger, ListKey, Message, MessageId, OwnerList, Selection,
-        StoreError, StoreFuture, Suppressions, Waitlist, WaitlistEntry,
+        Erasure, Event, Fact, JoinOutcome, Ledger, ListKey, Message, MessageId, OwnerList,
+        PendingEvents, Selection, StoreError, StoreFuture, Suppressions, Waitlist, WaitlistEntry,
     },
 };
 use tokio::{sync::watch, time::sleep};
@@ -108,6 +108,7 @@ impl<J: Send + Sync + 'static, R: Send + Sync + 'static> OwnerList for StubStore
         correct(&Email, &Email) -> CorrectOutcome;
         is_suppressed(&Email) -> bool;
         compact() -> Compaction;
+        pending_events() -> Option<PendingEvents>;
     }
 
     fn list_key(&self) -> StoreFuture<'_, ListKey> {
@@ -134,6 +135,9 @@ where
 
     failing_calls! {
         add_facts(Vec<(Email, Fact)>) -> Vec<bool>;
+        record_events(bool) -> ();
+        events_after(u64) -> Option<Vec<(u64, Event)>>;
+        finish_events(Vec<u64>) -> ();
     }
 
     fn ready(&self) -> StoreFuture<'_, ()> {

@@ -5,12 +5,12 @@ use serde::{Deserialize, Serialize};
 use super::{client::ControlClient, socket::Reply};
 use crate::waitlist::{
     Compaction, CorrectOutcome, Delivery, DeliveryResult, DeliveryStart, Email, EntryStream,
-    Erasure, JoinOutcome, Ledger, ListKey, Message, MessageId, OwnerList, Selection, StoreFuture,
-    Suppressions, Waitlist, WaitlistEntry,
+    Erasure, JoinOutcome, Ledger, ListKey, Message, MessageId, OwnerList, PendingEvents, Selection,
+    StoreFuture, Suppressions, Waitlist, WaitlistEntry,
 };
 
 /// Version of the protocol. A server and a command differ when the program was replaced while the server runs.
-pub(super) const PROTOCOL_VERSION: u32 = 11;
+pub(super) const PROTOCOL_VERSION: u32 = 12;
 
 /// A request.
 #[derive(Deserialize, Serialize)]
@@ -73,6 +73,7 @@ methods! {
         correct(&old: Email, &new: Email,) -> CorrectOutcome;
         compact() -> Compaction;
         recount() -> i64;
+        pending_events() -> Option<PendingEvents>;
         => fn entries(&self, selection: Selection) -> Reply<EntryStream> {
             self.read_entries(&request(Call::Entries(selection)))
         }

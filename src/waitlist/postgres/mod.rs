@@ -9,7 +9,7 @@
 //!   statements.
 //! - `state`: the count and the outage, shared by the tasks of an instance.
 //! - `entries`: reads the list.
-//! - `ledger`: the ledger.
+//! - `ledger`: the ledger. `events`: the events for the webhook.
 //! - `restore`: restores a backup.
 //! - `timeouts`: the longest waits. `error`, `open_error`: errors.
 
@@ -19,6 +19,7 @@ mod connection;
 mod connector;
 mod entries;
 mod error;
+mod events;
 mod ledger;
 mod ledger_sql;
 mod open;
@@ -42,11 +43,13 @@ use std::{
 
 use tokio::{runtime::Handle, sync::watch};
 use tokio_util::task::AbortOnDropHandle;
+use uuid::Uuid;
 
 use super::{
     email::Email,
     entry::{EntryStream, Fact, Selection, WaitlistEntry},
     error::{StoreError, StoreFuture},
+    event::{Event, PendingEvents},
     queue::{Queue, READY_TIMEOUT, REPLY_TIMEOUT},
     store::{Compaction, CorrectOutcome, Erasure, JoinOutcome, OwnerList, Waitlist, check_call},
     store_panic::store_task,
@@ -73,6 +76,8 @@ pub struct PostgresWaitlist {
     state: Arc<State>,
     runtime: Handle,
     warning: Option<String>,
+    /// Identifies this process among those that ask for the events.
+    process: Uuid,
     /// Runs what changes the list, except sign-ups and restores, and the reads that must be durable.
     writes: Pool,
     /// Runs what only looks something up. If a standby is missing, changes wait for it and keep the connections of the
@@ -132,6 +137,7 @@ impl PostgresWaitlist {
             reads: Pool::new(reader_connector.with_own_permits(), &state),
             reader_connector,
             state,
+            process: Uuid::new_v4(),
             _tasks: [runtime.spawn(committer), runtime.spawn(count_poller)]
                 .map(AbortOnDropHandle::new),
             runtime: runtime.clone(),
@@ -242,6 +248,10 @@ impl OwnerList for PostgresWaitlist {
         self.call(0, || owner::recount(&self.writes))
     }
 
+    fn pending_events(&self) -> StoreFuture<'_, Option<PendingEvents>> {
+        Box::pin(events::pending(&self.reads))
+    }
+
     fn entries(&self, selection: Selection) -> Result<EntryStream, StoreError> {
         entries::entries(&self.runtime, Arc::clone(&self.reader_connector), selection)
     }
@@ -266,6 +276,18 @@ impl Waitlist for PostgresWaitlist {
 
     fn add_facts(&self, facts: Vec<(Email, Fact)>) -> StoreFuture<'_, Vec<bool>> {
         self.call(facts.len(), || owner::add_facts(&self.writes, facts))
+    }
+
+    fn record_events(&self, is_on: bool) -> StoreFuture<'_, ()> {
+        self.call(1, || events::record(&self.writes, is_on))
+    }
+
+    fn events_after(&self, number: u64) -> StoreFuture<'_, Option<Vec<(u64, Event)>>> {
+        self.call(0, || events::after(&self.writes, number, self.process))
+    }
+
+    fn finish_events(&self, numbers: Vec<u64>) -> StoreFuture<'_, ()> {
+        self.call(numbers.len(), || events::finish(&self.writes, numbers))
     }
 
     fn ready(&self) -> StoreFuture<'_, ()> {

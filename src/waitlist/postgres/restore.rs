@@ -17,6 +17,7 @@ use super::{
     connection::{Connection, Param},
     connector::Connector,
     error::Failure,
+    events,
     rows::{get, truncate_to_millis},
     schema, sql,
     timeouts::{BACKUP_TIMEOUT, IDLE_RESTORE_TIMEOUT, WHOLE_LIST_TIMEOUT},
@@ -127,6 +128,13 @@ impl Transaction<'_> {
             .await?;
         self.run(sql::LOCK_SLOTS, &[]).await?;
         check_empty(self.connection).await?;
+        // The people of a backup have joined before. The next start of a server records events again.
+        if get(
+            &self.connection.query_one(events::HAS_EVENTS, &[]).await?,
+            0,
+        )? {
+            self.run(events::STOP_EVENTS, &[]).await?;
+        }
         Ok(self.run(SET_LIST_KEY, &[&list_key.as_bytes()]).await?)
     }
 

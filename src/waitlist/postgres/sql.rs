@@ -1,6 +1,6 @@
 //! The statements about the people on the list, their count and the suppressed addresses, and the settings of a connection.
-//! Those about the ledger are in `ledger_sql`. Those of the tables, of a restore and of reading the whole list are in
-//! `schema`, `restore` and `entries`.
+//! Those about the ledger are in `ledger_sql`. Those of the tables, of a restore, of the events and of reading the whole list
+//! are in `schema`, `restore`, `events` and `entries`.
 //!
 //! **Every statement is harmless when it arrives late, and when its caller repeats it.** A statement can hang in a backend
 //! or in the network, and run long after another client has changed the list. A caller that loses a response does not know
@@ -33,11 +33,15 @@
 //! | `ERASE` | the epoch | the ids of the sign-ups |
 //! | `CORRECT` | the epoch | the id of the sign-up, and the epoch of the first attempt |
 //! | `SUPPRESS`, `LIFT`, `RECOUNT` | the epoch | they do the same again |
-//! | those of `restore` | one transaction, and the list must be empty | the same |
+//! | those of `restore`, `STOP_EVENTS` | one transaction, and the list must be empty | the same |
 //! | `ADD_MESSAGE` | the id of the message | the same |
 //! | `ADD_DELIVERIES` | their numbers | the id of the addition |
 //! | `BEGIN_DELIVERIES` | the number of the attempt, and the state | the id of the beginning |
 //! | `FINISH_DELIVERIES` | the number of the attempt, and the state | the same |
+//! | `RECORD_EVENTS` | the epoch | it does the same again |
+//! | `TAKE_EVENTS` | a client that is gone has the events until its lease ends | the same client has them |
+//! | `FINISH_EVENTS` | the numbers of the events, which are never used again | the same |
+//! | `CREATE_EVENTS` | what exists stays, and the trigger is created anew | the same |
 //! | `create_missing_slots` | what exists stays; the others have the epoch of the list, which they wait for | the same |
 //! | `CREATE_LIST_KEY`, `RECORD_FORMAT` | what exists stays | the same |
 //! | `TOUCH_SLOT`, `probe` | they change nothing | the same |
@@ -221,6 +225,7 @@ macro_rules! change_statement {
         )
     };
 }
+pub(super) use change_statement;
 
 /// Erases the sign-ups with the keys $3 and the ids $4, and returns the ids of those that it has erased: if $5 is a time,
 /// only those that were added before it, and that have neither been confirmed nor asked to since. A person who was erased and

@@ -260,9 +260,12 @@ impl SledCommitter {
         person.ok_or_else(|| ::sled::Error::ReportableBug(format!("item {number} is missing")))
     }
 
-    /// Appends items, and takes them into account. All of them are in one record, so no power cut keeps only some.
+    /// Appends items and the events that they cause, and takes them into account. All of them are in one record, so no
+    /// power cut keeps only some.
     pub(super) fn append(&mut self, items: impl IntoIterator<Item = RecordItem>) {
-        let items: Vec<_> = items.into_iter().collect();
+        let mut items: Vec<_> = items.into_iter().collect();
+        let events: Vec<_> = items.iter().flat_map(|it| self.events_of(it)).collect();
+        items.extend(events);
         let bytes = items.iter().map(RecordItem::len).sum();
         or_exit(self.contents.tail.make_room(bytes, &self.records));
         for item in &items {

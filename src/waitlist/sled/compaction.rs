@@ -13,16 +13,16 @@ use std::{
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use super::{
-    super::{store::Compaction, store_panic::locked, suppression::ListKey},
-    changes::Changes,
+    super::{store::Compaction, store_panic::locked},
     committer::SledCommitter,
+    contents::Contents,
     database,
     deadline::catch_panic,
     entries::Snapshot,
     error::{OpenFailure, or_exit},
     file_guard::{FileGuard, HighWaterMark},
     files::{create_private_dir, free_bytes, remove_dir_if_exists, sync_tree},
-    record::Record,
+    record::{FORMAT_VERSION, Record},
     scratch_copy::LOG_FILE,
 };
 
@@ -72,13 +72,10 @@ impl SledCommitter {
 
     fn replace_by_copy(&mut self, store: &Path) -> Result<(), OpenFailure> {
         let snapshot = locked(&self.published.snapshot).clone();
-        let (list_key, changes) = (
-            self.contents.suppressions.list_key(),
-            &self.contents.changes,
-        );
+        let contents = &self.contents;
         let directory = create_copy_dir(store)?;
         let (database, records, tail) =
-            catch_panic(|| write_copy(&directory, list_key, &snapshot, changes))?;
+            catch_panic(|| write_copy(&directory, &snapshot, contents))?;
         let high_water_mark = HighWaterMark::open(&directory)?;
         let log = File::open(directory.join(LOG_FILE))?;
         exchange_directories(store)?;
@@ -96,15 +93,19 @@ impl SledCommitter {
 /// Writes a copy, and syncs it. Returns its database, its records and the last one of them.
 fn write_copy(
     directory: &Path,
-    list_key: ListKey,
     snapshot: &Snapshot,
-    changes: &Changes,
+    contents: &Contents,
 ) -> Result<(::sled::Db, ::sled::Tree, Record), OpenFailure> {
     HighWaterMark::create(directory)?;
+    let list_key = contents.suppressions.list_key();
     let (database, records) = database::create(directory, list_key)?;
+    if contents.outbox.is_recording {
+        database::raise_format(&database, FORMAT_VERSION)?;
+    }
     let mut tail = Record::starting_at(0);
     snapshot.for_each_item(|number, item| {
-        let item = changes.current(number, item);
+        let item = contents.changes.current(number, item);
+        let item = contents.outbox.current(number, item);
         tail.make_room(item.len(), &records)?;
         tail.push(&item);
         Ok::<_, OpenFailure>(())

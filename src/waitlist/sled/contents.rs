@@ -2,7 +2,7 @@
 //! to it.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     hash::{BuildHasher, RandomState},
 };
 
@@ -27,6 +27,7 @@ pub(super) struct Contents {
     pub(super) suppressions: Suppressions,
     has_list_key: bool,
     pub(super) ledger: LedgerStates,
+    pub(super) outbox: Outbox,
     /// The last record, which grows until it is full.
     pub(super) tail: Record,
 }
@@ -49,6 +50,7 @@ impl Contents {
             changes: Changes::default(),
             suppressions: Suppressions::new(list_key.unwrap_or(new_list_key)),
             ledger: LedgerStates::default(),
+            outbox: Outbox::default(),
             tail: Record::starting_at(0),
         };
         for found in records {
@@ -109,6 +111,9 @@ impl Contents {
                 self.has_list_key = true;
                 self.suppressions.set_list_key(*list_key);
             }
+            RecordItem::Event(_) | RecordItem::FinishedEvent(_) | RecordItem::Recording(_) => {
+                self.outbox.add(number, item);
+            }
             other => {
                 if self.ledger.add(other).is_none() {
                     return Ok(None);
@@ -134,6 +139,16 @@ impl Contents {
         records: &::sled::Tree,
         number: u64,
     ) -> Result<Option<WaitlistEntry>, ::sled::Error> {
+        let item = self.item(records, number)?;
+        Ok(item.and_then(|item| self.changes.entry(number, item)))
+    }
+
+    /// Returns the item with this number as it was stored.
+    pub(super) fn item(
+        &self,
+        records: &::sled::Tree,
+        number: u64,
+    ) -> Result<Option<RecordItem>, ::sled::Error> {
         let found = match number >= self.tail.first() {
             true => None,
             false => records.get_lt(record::key(number + 1))?,
@@ -145,10 +160,43 @@ impl Contents {
         Ok(
             record::parse(record_key, bytes).and_then(|(first, mut items)| {
                 let at = number.checked_sub(first)? as usize;
-                let item = (at < items.len()).then(|| items.swap_remove(at))?;
-                self.changes.entry(number, item)
+                (at < items.len()).then(|| items.swap_remove(at))
             }),
         )
+    }
+}
+
+/// The events for the webhook.
+#[derive(Debug, Default)]
+pub(super) struct Outbox {
+    pub(super) is_recording: bool,
+    /// The numbers of the events that are not finished.
+    pub(super) pending: BTreeSet<u64>,
+}
+
+impl Outbox {
+    /// Takes an item with its number into account.
+    pub(super) fn add(&mut self, number: u64, item: &RecordItem) {
+        match item {
+            RecordItem::Event(_) => drop(self.pending.insert(number)),
+            RecordItem::FinishedEvent(event) => drop(self.pending.remove(event)),
+            RecordItem::Recording(is_on) => {
+                self.is_recording = *is_on;
+                self.pending.clear();
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns what takes the place of an item in a list without its finished events. If it records none, an earlier program
+    /// can read it again.
+    pub(super) fn current(&self, number: u64, item: RecordItem) -> RecordItem {
+        match item {
+            RecordItem::Event(_) if !self.pending.contains(&number) => RecordItem::Removed,
+            RecordItem::Recording(_) if !self.is_recording => RecordItem::Removed,
+            RecordItem::FinishedEvent(_) => RecordItem::Removed,
+            item => item,
+        }
     }
 }
 

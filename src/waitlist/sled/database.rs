@@ -5,19 +5,16 @@ use std::{fs, io, path::Path};
 use super::{
     super::suppression::ListKey,
     error::{OpenFailure, UnusableReason},
-    record::FORMAT_VERSION,
+    record::{FORMAT_VERSION, FORMAT_WITHOUT_EVENTS, OLDEST_FORMAT},
 };
 
 /// sled's page cache, in bytes.
 const CACHE_BYTES: u64 = 16 << 20;
 
-/// Key of [`FORMAT_VERSION`] in sled's default tree.
+/// Key of the version of the format in sled's default tree.
 const FORMAT_KEY: &str = "format";
 /// Key of the key of the list in sled's default tree.
 const LIST_KEY: &str = "list key";
-/// The format before [`FORMAT_VERSION`], which contains it: it had no erasures and corrections, and rewrote records
-/// instead.
-const CONTAINED_FORMAT_VERSION: u64 = 4;
 /// Name of the tree with the records.
 const RECORDS_TREE: &str = "entries";
 
@@ -27,16 +24,20 @@ pub(super) fn create(
     list_key: ListKey,
 ) -> Result<(::sled::Db, ::sled::Tree), ::sled::Error> {
     let database = sled_config(directory).open()?;
-    set_format(&database)?;
+    raise_format(&database, FORMAT_WITHOUT_EVENTS)?;
     set_list_key(&database, list_key)?;
     let records = database.open_tree(RECORDS_TREE)?;
     database.flush()?;
     Ok((database, records))
 }
 
-/// Sets the format of a database to the current one, which contains that of an older list.
-pub(super) fn set_format(database: &::sled::Db) -> Result<(), ::sled::Error> {
-    database.insert(FORMAT_KEY, &FORMAT_VERSION.to_be_bytes())?;
+/// Raises the format of a database to this one, which contains the earlier ones.
+pub(super) fn raise_format(database: &::sled::Db, format: u64) -> Result<(), ::sled::Error> {
+    let format = format.to_be_bytes();
+    let found = database.get(FORMAT_KEY)?;
+    if found.is_none_or(|found| found[..] < format[..]) {
+        database.insert(FORMAT_KEY, &format)?;
+    }
     Ok(())
 }
 
@@ -60,10 +61,7 @@ pub(super) fn open(directory: &Path) -> Result<(::sled::Db, ::sled::Tree), OpenF
         .get(FORMAT_KEY)?
         .ok_or(UnusableReason::NotAWaitlist)?;
     let format = format.as_ref().try_into().map(u64::from_be_bytes).ok();
-    if ![FORMAT_VERSION, CONTAINED_FORMAT_VERSION]
-        .map(Some)
-        .contains(&format)
-    {
+    if !format.is_some_and(|it| (OLDEST_FORMAT..=FORMAT_VERSION).contains(&it)) {
         return Err(UnusableReason::Format(format).into());
     }
     let records = database.open_tree(RECORDS_TREE)?;

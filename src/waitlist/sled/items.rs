@@ -10,6 +10,7 @@ use uuid::Uuid;
 use super::super::{
     email::Email,
     entry::{Fact, Source, WaitlistEntry, from_unix_millis, unix_millis},
+    event::Event,
     ledger::{DeliveryState, DeliveryStatus, Message, MessageId, ServerReply},
     suppression::{AddressHash, Departure, ListKey},
 };
@@ -45,6 +46,12 @@ const ERASED: u8 = 10;
 const READDRESSED: u8 = 11;
 /// Kind of a message with the digest of its text.
 const MESSAGE_WITH_DIGEST: u8 = 12;
+/// Kind of an event.
+const EVENT: u8 = 13;
+/// Kind of a finished event.
+const FINISHED_EVENT: u8 = 14;
+/// Kind of a switch: from here on, the list records events, or no longer does.
+const RECORDING: u8 = 15;
 
 /// An item of a record.
 #[derive(Clone, Debug)]
@@ -75,6 +82,11 @@ pub(super) enum RecordItem {
         delivery: u32,
         status: DeliveryStatus,
     },
+    Event(Event),
+    /// The event with this number is delivered, or given up.
+    FinishedEvent(u64),
+    /// Whether events are recorded from here on. If not, all events before are void.
+    Recording(bool),
 }
 
 impl RecordItem {
@@ -98,6 +110,8 @@ impl RecordItem {
     ///   - A recipient: the number of the message (two bytes), and the hash of the address.
     ///   - A status: the number of the message (two bytes), that of the delivery (four bytes), and that of the state (one
     ///     byte). If the state is not `Sending`, the time or 0, the code of the reply (two bytes) or 0, and its text follow.
+    ///   - An event: what happened, its id, the time, the address and the source. A finished event: its number. A
+    ///     switch: 1 or 0 (one byte).
     pub(super) fn write(&self, bytes: &mut Vec<u8>) {
         match self {
             Self::Entry(entry) => {
@@ -132,6 +146,9 @@ impl RecordItem {
             Self::Message(_) => MESSAGE,
             Self::Recipient(..) => RECIPIENT,
             Self::Status { .. } => STATUS,
+            Self::Event(_) => EVENT,
+            Self::FinishedEvent(_) => FINISHED_EVENT,
+            Self::Recording(_) => RECORDING,
         }
     }
 
@@ -142,7 +159,9 @@ impl RecordItem {
                 bytes.extend(entry.to_be_bytes());
                 bytes.extend(unix_millis(*time).to_be_bytes());
             }
-            Self::Erased(entry) => bytes.extend(entry.to_be_bytes()),
+            Self::Erased(number) | Self::FinishedEvent(number) => {
+                bytes.extend(number.to_be_bytes());
+            }
             Self::Readdressed(entry, address) => {
                 bytes.extend(entry.to_be_bytes());
                 write_text(bytes, address.as_typed());
@@ -178,6 +197,14 @@ impl RecordItem {
                     write_text(bytes, reply.map_or("", ServerReply::text));
                 }
             }
+            Self::Event(event) => {
+                write_text(bytes, &event.kind);
+                bytes.extend_from_slice(event.id.as_bytes());
+                bytes.extend(unix_millis(event.at).to_be_bytes());
+                write_text(bytes, event.email.as_typed());
+                write_text(bytes, source_text(&event.source));
+            }
+            Self::Recording(is_on) => bytes.push(u8::from(*is_on)),
         }
     }
 
@@ -242,6 +269,18 @@ impl RecordItem {
                 message: u16::from_be_bytes(parse_array(bytes)?),
                 delivery: u32::from_be_bytes(parse_array(bytes)?),
                 status: parse_status(bytes)?,
+            },
+            EVENT => Self::Event(Event {
+                kind: parse_short_text(bytes)?.into(),
+                id: Uuid::from_bytes(parse_array(bytes)?),
+                at: parse_time(bytes)?,
+                email: Email::from_stored(parse_short_text(bytes)?),
+                source: stored_source(parse_short_text(bytes)?),
+            }),
+            FINISHED_EVENT => Self::FinishedEvent(parse_number(bytes)?),
+            RECORDING => match parse_array(bytes)? {
+                [is_on @ (0 | 1)] => Self::Recording(is_on == 1),
+                _ => return None,
             },
             _ => return None,
         })

@@ -5,7 +5,7 @@
 //! - `contents`: what the committer knows of the list, which it reads at the start. `changes`: the
 //!   changes to entries.
 //! - `record`, `items`: the stored format.
-//! - `committer`: the thread that writes. `ledger`, `ledger_states`: its ledger.
+//! - `committer`: the thread that writes. `ledger`, `ledger_states`: its ledger. `events`: the events for the webhook.
 //! - `compaction`: replaces the store by a copy without its erased addresses.
 //! - `file_guard`: ends the process when another program changes the files, and reveals a log that lost its end.
 //! - `entries`: what the committer publishes, and reads the list.
@@ -21,6 +21,7 @@ mod database;
 mod deadline;
 mod entries;
 mod error;
+mod events;
 mod file_guard;
 mod files;
 mod items;
@@ -40,6 +41,7 @@ use super::{
     email::Email,
     entry::{EntryStream, Fact, Selection, WaitlistEntry},
     error::{StoreError, StoreFuture},
+    event::{Event, PendingEvents},
     queue::{Queue, READY_TIMEOUT, REPLY_TIMEOUT},
     store::{
         CALL_MAX, Compaction, CorrectOutcome, Erasure, JoinOutcome, OwnerList, Waitlist, check_call,
@@ -205,6 +207,10 @@ impl OwnerList for SledWaitlist {
         })
     }
 
+    fn pending_events(&self) -> StoreFuture<'_, Option<PendingEvents>> {
+        self.run(0, |committer| committer.pending_events())
+    }
+
     fn entries(&self, selection: Selection) -> Result<EntryStream, StoreError> {
         let snapshot = locked(&self.published.snapshot).clone();
         entries::entries(snapshot, selection)
@@ -227,6 +233,19 @@ impl Waitlist for SledWaitlist {
         self.run_for_each(facts, |committer, (email, fact)| {
             committer.add_fact(&email.key(), fact)
         })
+    }
+
+    fn record_events(&self, is_on: bool) -> StoreFuture<'_, ()> {
+        self.run(1, move |committer| committer.record_events(is_on))
+    }
+
+    /// No other process has the list.
+    fn events_after(&self, number: u64) -> StoreFuture<'_, Option<Vec<(u64, Event)>>> {
+        self.run(0, move |committer| committer.events_after(number))
+    }
+
+    fn finish_events(&self, numbers: Vec<u64>) -> StoreFuture<'_, ()> {
+        self.run(numbers.len(), |committer| committer.finish_events(numbers))
     }
 
     fn ready(&self) -> StoreFuture<'_, ()> {

@@ -28,6 +28,7 @@ use super::{
         sync_ancestors, sync_tree,
     },
     lock::{lock_data_dir, lock_log, remove_lock_file},
+    record::FORMAT_WITHOUT_EVENTS,
     restore,
     scratch_copy::{LOG_FILE, ScratchCopy},
 };
@@ -199,7 +200,7 @@ fn open_in_place(
     }
     let high_water_mark = HighWaterMark::open(store)?;
     high_water_mark.write(contents.tail.end())?;
-    database::set_format(&database)?;
+    database::raise_format(&database, FORMAT_WITHOUT_EVENTS)?;
     database::set_list_key(&database, contents.suppressions.list_key())?;
     database.flush()?;
     sync_tree(store)?;

@@ -1,7 +1,6 @@
 //! The stored format: records of consecutive items. The key of a record is the number of its first item.
 //!
-//! An item is an entry, a change to an earlier entry, a part of the suppressions, or an item of
-//! the ledger. Items are numbered in the order of arrival, from 0. A number is never used again, so the numbers reveal
+//! An item is an entry, a change to an earlier entry, a part of the suppressions, an item of the ledger, or an event. Items are numbered in the order of arrival, from 0. A number is never used again, so the numbers reveal
 //! when items between two records are missing. No item ever changes. An erasure, a correction and a fact are appended
 //! like a sign-up, and so they are as fast, and as safe after a power cut. A compaction removes what they have made void,
 //! and leaves empty items. The count is not stored, because a stored count could contradict the records.
@@ -14,7 +13,11 @@
 use super::items::RecordItem;
 
 /// Version of the stored format.
-pub(super) const FORMAT_VERSION: u64 = 5;
+pub(super) const FORMAT_VERSION: u64 = 6;
+/// Version of a list that has never recorded events, which an earlier program can read.
+pub(super) const FORMAT_WITHOUT_EVENTS: u64 = 5;
+/// The oldest version that this program reads. It had no erasures and corrections, and rewrote records instead.
+pub(super) const OLDEST_FORMAT: u64 = 4;
 
 /// Maximum size of a record, in bytes. A leaf of sled's tree has up to 16 records, and with this limit it fits into a
 /// message of the log (a quarter of a segment). sled writes larger leaves to separate files and never syncs them.

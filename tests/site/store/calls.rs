@@ -60,6 +60,9 @@ pub(super) enum Call {
     AddDeliveries(MessageId, u32, Vec<Delivery>),
     Begin(MessageId, Vec<DeliveryStart>),
     Finish(MessageId, Vec<DeliveryResult>),
+    RecordEvents(bool),
+    /// Finishes the events of a person.
+    FinishEvents(String),
 }
 
 impl Call {
@@ -87,6 +90,16 @@ impl Call {
             Self::Finish(message, results) => {
                 shown(list.finish_deliveries(&message, results)).await
             }
+            Self::RecordEvents(is_on) => shown(list.record_events(is_on)).await,
+            Self::FinishEvents(typed) => match list.events_after(0).await {
+                Ok(events) => {
+                    let mut events = events.expect("the list records events");
+                    events.retain(|(_, event)| event.email.key() == email(&typed).key());
+                    let numbers = events.into_iter().map(|(number, _)| number);
+                    shown(list.finish_events(numbers.collect())).await
+                }
+                error => format!("{error:?}"),
+            },
         }
     }
 }

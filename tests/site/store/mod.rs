@@ -36,6 +36,7 @@ mod confirmation_instances;
 mod confirmation_limits;
 mod conformance;
 mod corruption;
+pub(crate) mod events;
 mod ledger;
 mod many_items;
 mod postgres;

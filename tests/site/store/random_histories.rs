@@ -2,7 +2,7 @@
 //!
 //! `PROPTEST_CASES=100 cargo test random_histories` runs more cases.
 
-use std::{collections::BTreeSet, env, sync::Arc};
+use std::{collections::BTreeSet, env, fmt::Debug, sync::Arc};
 
 use futures_util::future::join_all;
 use landing::waitlist::{
@@ -20,6 +20,7 @@ use super::{
     MemoryFixture, SledFixture, StoreFixture, TestDatabase,
     calls::{Call, SignUp, source, time},
     email,
+    events::events,
     ledger::{hash, id, result, start, status},
     read_on_thread, run, selected,
 };
@@ -186,6 +187,9 @@ async fn compare<F: StoreFixture>(fixture: Arc<F>, events: Vec<Event>, keeps_lea
     let mut fixtures = vec![fixture];
     let mut list = fixtures[0].open();
     let key = list.list_key().await.expect("a key");
+    for list in [&*list, &*model] {
+        list.record_events(true).await.expect("recorded");
+    }
     let mut changes = list.watch_count();
     for (number, event) in (0..).zip(events) {
         let before = list.count();
@@ -223,6 +227,10 @@ async fn compare<F: StoreFixture>(fixture: Arc<F>, events: Vec<Event>, keeps_lea
         assert_eq!(is_reported, list.count() != before, "{event:?}");
         assert_eq!(*changes.borrow_and_update(), list.count());
         compare_lists(&*list, &*model, number).await;
+        // A database gives the events to a process that is gone, for a while.
+        if !keeps_leases {
+            assert_eq!(known_events(&*list).await, known_events(&*model).await);
+        }
     }
 }
 
@@ -327,6 +335,18 @@ async fn compare_lists(list: &dyn Waitlist, model: &dyn Waitlist, number: usize)
         let expected = model.deliveries(&message).await;
         assert_eq!(list.deliveries(&message).await, expected, "{message}");
     }
+    let [ours, expected] = [list.pending_events(), model.pending_events()];
+    let [ours, expected] = [ours.await, expected.await].map(|it| it.expect("readable"));
+    assert_eq!(ours.map(|it| it.count), expected.map(|it| it.count));
+}
+
+/// Returns what the events say. Of each person they are in order.
+async fn known_events(list: &dyn Waitlist) -> Vec<impl Debug + PartialEq + use<>> {
+    let events = events(list).await.into_iter();
+    let known = events.map(|(_, it)| (it.email.key(), it.kind, it.source));
+    let mut known: Vec<_> = known.collect();
+    known.sort_by_key(|(key, ..)| key.clone());
+    known
 }
 
 fn selections() -> Vec<Selection> {

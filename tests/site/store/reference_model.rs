@@ -3,10 +3,10 @@
 use std::sync::{Arc, Mutex};
 
 use landing::waitlist::{
-    Compaction, CorrectOutcome, Delivery, DeliveryResult, DeliveryStart, DeliveryState,
-    DeliveryStatus, Departure, Email, EntryStream, Erasure, Fact, JoinOutcome, Ledger, ListKey,
-    Message, MessageId, OwnerList, Selection, StoreError, StoreFuture, Suppressions, Waitlist,
-    WaitlistEntry,
+    CALL_MAX, Compaction, CorrectOutcome, Delivery, DeliveryResult, DeliveryStart, DeliveryState,
+    DeliveryStatus, Departure, Email, EntryStream, Erasure, Event, Fact, JoinOutcome, Ledger,
+    ListKey, Message, MessageId, OwnerList, PendingEvents, Selection, Source, StoreError,
+    StoreFuture, Suppressions, Waitlist, WaitlistEntry,
 };
 use tokio::sync::watch;
 
@@ -15,6 +15,9 @@ pub(super) struct ModelState {
     entries: Vec<WaitlistEntry>,
     suppressions: Suppressions,
     messages: Vec<(Message, Vec<Delivery>)>,
+    is_recording: bool,
+    events: Vec<(u64, Event)>,
+    last_event: u64,
 }
 
 impl ModelState {
@@ -28,8 +31,24 @@ impl ModelState {
         } else if is_imported && self.suppressions.contains(&entry.email) {
             JoinOutcome::Suppressed
         } else {
+            self.record_new(&entry.email, &entry.source, entry.confirmed_at.is_some());
             self.entries.push(entry);
             JoinOutcome::New
+        }
+    }
+
+    fn record(&mut self, kind: &str, email: &Email, source: &Option<Source>) {
+        if self.is_recording {
+            self.last_event += 1;
+            let event = Event::now(kind, email.clone(), source.clone());
+            self.events.push((self.last_event, event));
+        }
+    }
+
+    fn record_new(&mut self, email: &Email, source: &Option<Source>, is_confirmed: bool) {
+        self.record("joined", email, source);
+        if is_confirmed {
+            self.record("confirmed", email, source);
         }
     }
 
@@ -70,6 +89,9 @@ impl Default for ModelState {
             entries: Vec::new(),
             suppressions: Suppressions::new(ListKey::generate()),
             messages: Vec::new(),
+            is_recording: false,
+            events: Vec::new(),
+            last_event: 0,
         }
     }
 }
@@ -229,6 +251,9 @@ impl OwnerList for ReferenceModel {
                 let is_gone =
                     |entry: &mut WaitlistEntry| entry.email.key() == email.key() && !is_kept(entry);
                 let gone: Vec<_> = state.entries.extract_if(.., is_gone).collect();
+                for entry in &gone {
+                    state.record("left", &entry.email, &entry.source);
+                }
                 if erasure == Erasure::Suppress {
                     for entry in &gone {
                         let departure = Departure::new(entry.source.clone());
@@ -283,7 +308,8 @@ impl OwnerList for ReferenceModel {
     }
 
     fn correct(&self, old: &Email, new: &Email) -> StoreFuture<'_, CorrectOutcome> {
-        self.change(|ModelState { entries, .. }| {
+        self.change(|state| {
+            let entries = &mut state.entries;
             let position = |key: String| entries.iter().position(|entry| entry.email.key() == key);
             let Some(at) = position(old.key()) else {
                 return CorrectOutcome::NotListed;
@@ -291,7 +317,12 @@ impl OwnerList for ReferenceModel {
             if position(new.key()).is_some_and(|taken| taken != at) {
                 return CorrectOutcome::NewAddressListed;
             }
+            let entry = entries[at].clone();
             entries[at].email = new.clone();
+            if old.key() != new.key() {
+                state.record("left", &entry.email, &entry.source);
+                state.record_new(new, &entry.source, entry.confirmed_at.is_some());
+            }
             CorrectOutcome::Corrected
         })
     }
@@ -302,6 +333,15 @@ impl OwnerList for ReferenceModel {
             bytes_after: 0,
         };
         self.change(move |_| nothing)
+    }
+
+    fn pending_events(&self) -> StoreFuture<'_, Option<PendingEvents>> {
+        self.change(|state| {
+            state.is_recording.then(|| PendingEvents {
+                count: state.events.len() as u64,
+                oldest: state.events.first().map(|(_, event)| event.at),
+            })
+        })
     }
 
     fn entries(&self, selection: Selection) -> Result<EntryStream, StoreError> {
@@ -332,15 +372,41 @@ impl Waitlist for ReferenceModel {
         self.change(|state| {
             let mut record = |(email, fact): (Email, Fact)| {
                 let mut entries = state.entries.iter_mut();
-                let entry = entries.find(|entry| entry.email.key() == email.key());
-                let is_listed = entry.map(|entry| entry.apply(fact)).is_some();
-                if is_listed && matches!(fact, Fact::ConfirmedAt(_)) {
+                let Some(entry) = entries.find(|entry| entry.email.key() == email.key()) else {
+                    return false;
+                };
+                let before = entry.clone();
+                entry.apply(fact);
+                if matches!(fact, Fact::ConfirmedAt(_)) {
                     state.lift(&email);
+                    if before.confirmed_at.is_none() {
+                        state.record("confirmed", &before.email, &before.source);
+                    }
                 }
-                is_listed
+                true
             };
             facts.into_iter().map(&mut record).collect()
         })
+    }
+
+    fn record_events(&self, is_on: bool) -> StoreFuture<'_, ()> {
+        self.change(|state| {
+            if !std::mem::replace(&mut state.is_recording, is_on) || !is_on {
+                state.events.clear();
+            }
+        })
+    }
+
+    fn events_after(&self, number: u64) -> StoreFuture<'_, Option<Vec<(u64, Event)>>> {
+        self.change(|state| {
+            let events = state.events.iter().filter(|(it, _)| *it > number);
+            let events = events.take(CALL_MAX).cloned().collect();
+            state.is_recording.then_some(events)
+        })
+    }
+
+    fn finish_events(&self, numbers: Vec<u64>) -> StoreFuture<'_, ()> {
+        self.change(|state| state.events.retain(|(it, _)| !numbers.contains(it)))
     }
 
     fn ready(&self) -> StoreFuture<'_, ()> {

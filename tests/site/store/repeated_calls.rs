@@ -59,8 +59,13 @@ pub(super) fn history() -> Vec<Call> {
     let accepted = status(DeliveryState::Accepted, Some((250, "queued")));
     let given_back = |number| result(number, 1, DeliveryStatus::new(waiting));
     vec![
+        // Events that are recorded, or no longer are, by a late call would be counted.
+        Call::RecordEvents(true),
+        Call::RecordEvents(false),
         join("ann"),
+        Call::RecordEvents(true),
         join("bob"),
+        Call::FinishEvents(address("bob")),
         confirm("ann"),
         confirm("bob"),
         erase("ann", Erasure::Complete),
@@ -116,6 +121,7 @@ pub(super) struct Known {
     suppressed: Vec<&'static str>,
     messages: Vec<Message>,
     deliveries: Vec<Delivery>,
+    events: Option<u64>,
 }
 
 /// Returns what a list knows.
@@ -131,6 +137,11 @@ pub(super) async fn known(list: &dyn Waitlist) -> Known {
         suppressed,
         messages: list.messages().await.expect("readable"),
         deliveries: list.deliveries(&id("launch")).await.expect("readable"),
+        events: list
+            .pending_events()
+            .await
+            .expect("readable")
+            .map(|it| it.count),
     }
 }
 
@@ -144,6 +155,7 @@ pub(super) async fn expected() -> Known {
     let listed: Vec<_> = expected.entries.iter().map(|it| it.email.key()).collect();
     assert_eq!(listed, ["bob", "carl", "dan", "hal"].map(address));
     assert_eq!(expected.suppressed, ["eve"]);
+    assert_eq!(expected.events, Some(16));
     expected
 }
 

@@ -4,6 +4,7 @@ mod confirmations;
 mod connection_loss;
 mod count_drift;
 mod delayed_statements;
+mod events;
 mod instances;
 mod interleaved_changes;
 mod multiple_hosts;

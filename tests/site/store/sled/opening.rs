@@ -150,7 +150,7 @@ async fn rejects_another_format_by_its_number() {
         drop(database);
         let message = open_error(directory.path());
         assert!(
-            message.contains(named) && message.contains("this program reads format 5"),
+            message.contains(named) && message.contains("this program reads format 6"),
             "{message}"
         );
         assert!(

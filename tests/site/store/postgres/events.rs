@@ -1,0 +1,102 @@
+//! The events of a list in a database: who records them, and who gets them.
+
+use landing::waitlist::{BackupItem, Event, ListKey, OwnerList, PostgresWaitlist, Waitlist};
+use tokio::task::block_in_place;
+
+use super::{SharedDatabase, open_url, run_concurrently};
+use crate::store::{
+    entry, erase,
+    events::{events, happened},
+    join,
+};
+
+/// Opens the list, which records events.
+async fn open_recording(database: &SharedDatabase) -> PostgresWaitlist {
+    let list = database.open();
+    list.record_events(true).await.expect("recorded");
+    list
+}
+
+/// The people of a backup have joined before.
+#[tokio::test(flavor = "multi_thread")]
+async fn restore_records_nothing() {
+    let database = SharedDatabase::create();
+    let list = open_recording(&database).await;
+    let key = ListKey::from_slice(&[7; 32]).expect("32 bytes");
+    let person = BackupItem::Person(entry("ann@example.com", 1));
+    let restored = block_in_place(|| list.restore(key, [Ok(person)].into_iter()));
+    restored.expect("the list is empty");
+    assert_eq!(list.pending_events().await, Ok(None));
+    list.record_events(true).await.expect("recorded");
+    assert_eq!(happened(&list).await, [""; 0]);
+}
+
+/// Until it has not asked for a minute.
+#[tokio::test(flavor = "multi_thread")]
+async fn one_instance_has_the_events() {
+    let database = SharedDatabase::create();
+    let (first, second) = (
+        open_recording(&database).await,
+        open_recording(&database).await,
+    );
+    let nothing: Option<Vec<(u64, Event)>> = Some(vec![]);
+    assert_eq!(second.events_after(0).await, Ok(nothing.clone()));
+    join(&second, "ann@example.com").await;
+    assert_eq!(events(&first).await.len(), 1);
+    assert_eq!(second.events_after(0).await, Ok(nothing.clone()));
+    database.sql("UPDATE waitlist_webhook SET leased_until = now() - interval '1 second'");
+    assert_eq!(events(&second).await.len(), 1);
+    assert_eq!(first.events_after(0).await, Ok(nothing));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn instances_that_start_together_record_each_change_once() {
+    let database = SharedDatabase::create();
+    drop(database.open());
+    let url = database.url.clone();
+    let lists = run_concurrently(0..4, move |_| {
+        let url = url.clone();
+        async move {
+            let list = open_url(&url);
+            list.record_events(true).await.expect("recorded");
+            list
+        }
+    });
+    let lists = lists.await;
+    for (number, list) in lists.iter().enumerate() {
+        join(list, &format!("{number}@example.com")).await;
+    }
+    assert_eq!(events(&lists[0]).await.len(), 4);
+}
+
+/// The first server with a webhook runs as the owner of the tables. Then anybody who may change people records events.
+#[tokio::test(flavor = "multi_thread")]
+async fn every_client_of_the_database_records_events() {
+    let database = SharedDatabase::create();
+    let url = database.create_user();
+    let user = &database.name;
+    drop(database.open());
+    database.sql(&format!(
+        "GRANT SELECT ON waitlist_migrations TO {user};
+         GRANT SELECT, INSERT, UPDATE, DELETE ON waitlist_entries TO {user};
+         GRANT SELECT, UPDATE ON waitlist_count TO {user};
+         GRANT SELECT ON waitlist_key TO {user};
+         GRANT SELECT, INSERT, DELETE ON waitlist_suppressed TO {user};
+         GRANT SELECT, INSERT ON waitlist_departures TO {user}"
+    ));
+    let restricted = open_url(&url);
+    restricted
+        .record_events(false)
+        .await
+        .expect("nothing to do");
+    let error = restricted.record_events(true).await.expect_err("no rights");
+    assert!(error.to_string().contains("permission denied"), "{error}");
+    let list = open_recording(&database).await;
+    join(&restricted, "ann@example.com").await;
+    erase(&restricted, "ann@example.com").await;
+    join(&list, "bob@example.com").await;
+    database.sql("DELETE FROM waitlist_entries WHERE email = 'bob@example.com'");
+    let expected = ["ann", "bob"]
+        .map(|name| ["joined", "left"].map(|kind| format!("{kind} {name}@example.com")));
+    assert_eq!(happened(&list).await, expected.as_flattened());
+}
