@@ -13,7 +13,7 @@ use super::{
     confirmation_counts::ConfirmationCounts,
     store_location::CommonArgs,
     terminal::{output::counted, progress::progress},
-    time::time_problem,
+    time::{rfc3339, time_problem},
     waitlist_handle::{SelectedEntries, WaitlistHandle},
 };
 use crate::waitlist::{Email, Selection};
@@ -61,6 +61,9 @@ struct CheckReport {
     count_corrected_by: Option<i64>,
     /// `None` if no server has ever asked people to confirm their address.
     confirmations: Option<ConfirmationCounts>,
+    /// The events that wait for the webhook. `None` if the last server had none.
+    webhook_waiting: Option<u64>,
+    webhook_waiting_since: Option<String>,
 }
 
 impl CheckReport {
@@ -83,6 +86,10 @@ impl CheckReport {
         if let Some(counts) = &self.confirmations {
             counts.write(out)?;
         }
+        if let (Some(waiting), Some(since)) = (self.webhook_waiting, &self.webhook_waiting_since) {
+            let events = counted(waiting, "event waits", "events wait");
+            writeln!(out, "{events} for the webhook, since {since}")?;
+        }
         Ok(())
     }
 }
@@ -93,6 +100,7 @@ fn check(list: &WaitlistHandle) -> anyhow::Result<CheckReport> {
     let bar = progress(count, "reading");
     let mut seen = HashSet::new();
     let mut confirmations = ConfirmationCounts::read(list)?;
+    let webhook = list.call(|list| list.pending_events())?;
     let (mut read, mut faults) = (0, Vec::new());
     for entry in entries.progress_with(bar) {
         let entry = entry?;
@@ -123,5 +131,7 @@ fn check(list: &WaitlistHandle) -> anyhow::Result<CheckReport> {
         suppressed: list.suppressions()?.len() as u64,
         count_corrected_by: None,
         confirmations,
+        webhook_waiting: webhook.map(|pending| pending.count),
+        webhook_waiting_since: webhook.and_then(|it| it.oldest).map(rfc3339),
     })
 }

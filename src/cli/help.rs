@@ -12,7 +12,7 @@ const GROUPS: [(&str, &str); 5] = [
         "count list show stats report add unsubscribe erase correct",
     ),
     ("Files", "import export backup restore"),
-    ("Messages", "send messages mail-check"),
+    ("Messages", "send messages mail-check webhook-test"),
     ("Maintenance", "check compact manual completions"),
 ];
 

@@ -1,17 +1,14 @@
 //! Checks the unsubscribe links of the site, as browsers and mail programs use them (RFC 8058).
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use anyhow::{Context, Error, bail, ensure};
 use axum::body::{Body, to_bytes};
 use html_escape::encode_text;
 use hyper::{Method, Request, Response, StatusCode, header};
-use hyper_rustls::HttpsConnectorBuilder;
-use hyper_util::{client::legacy::Client, rt::TokioExecutor};
 use tokio::time::timeout;
-use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto::ring};
 
-use crate::{config::Origin, waitlist::Email};
+use crate::{config::Origin, server::http_client, waitlist::Email};
 
 /// Time limit for a response.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -97,9 +94,7 @@ pub(super) async fn request(
     }
     let (_, body) = body.unwrap_or_default();
     let request = request.body(Body::from(body))?;
-    let connector = HttpsConnectorBuilder::new().with_tls_config(tls_config()?);
-    let connector = connector.https_or_http().enable_http1().build();
-    let client = Client::builder(TokioExecutor::new()).build(connector);
+    let client = http_client()?;
     let response = async {
         let response = client.request(request).await;
         let response = response.map_err(|error| match error.is_connect() {
@@ -114,13 +109,4 @@ pub(super) async fn request(
     };
     let response = timeout(TIMEOUT, response).await;
     response.context("no response within 10 seconds")?
-}
-
-/// A machine without certificates, such as a small container, can still ask a site over HTTP.
-fn tls_config() -> anyhow::Result<ClientConfig> {
-    let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
-    let config = config.with_safe_default_protocol_versions()?;
-    Ok(config.with_root_certificates(roots).with_no_client_auth())
 }

@@ -66,6 +66,7 @@ mod terminal;
 mod time;
 mod unsubscribe;
 mod waitlist_handle;
+mod webhook_test;
 
 use std::process::ExitCode;
 
@@ -141,6 +142,8 @@ enum Commands {
     Messages(messages::MessagesArgs),
     /// Find out whether messages will arrive
     MailCheck(Box<mail_check::MailCheckArgs>),
+    /// Send an example to the webhook, and print the response
+    WebhookTest(webhook_test::WebhookTestArgs),
     /// Read the whole list and report its faults; the exit code is 1 if there are any
     Check(check::CheckArgs),
     /// Rewrite the store, without the addresses that were erased
@@ -203,6 +206,7 @@ fn run_command(cli: Cli) -> anyhow::Result<()> {
         Some(Commands::Send(send)) => send::run(&send),
         Some(Commands::MailCheck(check)) => mail_check::run(&check),
         Some(Commands::Messages(messages)) => messages::run(&messages),
+        Some(Commands::WebhookTest(test)) => webhook_test::run(&test),
         Some(Commands::Stats(stats)) => stats::run(&stats),
         Some(Commands::Report(report)) => report::run(&report),
         Some(Commands::Check(check)) => check::run(&check),

@@ -16,9 +16,10 @@ use tokio::{
     runtime::{Handle, Runtime},
     sync::watch,
 };
+use tokio_util::task::AbortOnDropHandle;
 
 use super::{
-    arguments, control, enter_runtime, fd_limit,
+    arguments, control, enter_runtime, fd_limit, list_error,
     open_list::ServedList,
     serve_check,
     server_socket::ServerSocket,
@@ -32,7 +33,7 @@ use super::{
 use crate::{
     config::Config,
     copy,
-    server::{AppState, ConfirmationSender, serve},
+    server::{AppState, ConfirmationSender, WebhookSender, run_webhook, serve},
     waitlist::{Outage, SledWaitlist},
 };
 
@@ -120,6 +121,7 @@ async fn serve_until_stopped(
     let Opened {
         served: ServedList { list, outage },
         state,
+        webhook,
         socket,
         is_new,
     } = opened;
@@ -127,6 +129,12 @@ async fn serve_until_stopped(
     if let Some(outage) = outage {
         tokio::spawn(log_outages(outage));
     }
+    // Dropped, it ends at once. An event without a response is sent again after the next start.
+    let _webhook = webhook.map(|sender| {
+        let list = Arc::clone(&list);
+        let run = async move { run_webhook(&sender, &*list).await };
+        AbortOnDropHandle::new(tokio::spawn(run))
+    });
     warn_of_default_origin(config);
     let is_inherited = socket.is_inherited();
     let listener = socket.listen()?;
@@ -191,6 +199,7 @@ fn warn_of_default_origin(config: &Config) {
 struct Opened {
     served: ServedList,
     state: AppState,
+    webhook: Option<WebhookSender>,
     socket: ServerSocket,
     /// Whether the list was created.
     is_new: bool,
@@ -205,6 +214,8 @@ fn open(
 ) -> anyhow::Result<Opened> {
     let sender = config.confirm_settings()?.map(ConfirmationSender::new);
     let sender = sender.transpose()?;
+    let webhook = config.webhook_settings()?.map(WebhookSender::new);
+    let webhook = webhook.transpose()?;
     let bound = inherited.map_or_else(|| ServerSocket::bind(config.addr), Ok);
     let socket = match bound {
         // The previous server may be stopping. Opening its list waits for that.
@@ -223,10 +234,16 @@ fn open(
         Some(socket) => socket,
         None => ServerSocket::bind(config.addr)?,
     };
+    // Without a webhook, events would only wait.
+    let recording = runtime.block_on(served.list.record_events(webhook.is_some()));
+    recording
+        .map_err(|error| list_error::describe(&error, &store.to_string()))
+        .context("cannot switch the events for the webhook on or off")?;
     let state = AppState::new(config, Arc::clone(&served.list), sender);
     Ok(Opened {
         served,
         state,
+        webhook,
         socket,
         is_new,
     })

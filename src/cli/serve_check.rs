@@ -25,6 +25,7 @@ pub(super) fn run(
     if let Some(settings) = &confirm_settings {
         ConfirmationSender::new(settings.clone())?;
     }
+    let webhook = config.webhook_settings()?;
     store.warn_of_other_owner();
     let list = match store {
         StoreLocation::Directory(data) => {
@@ -49,6 +50,9 @@ pub(super) fn run(
                 mail.from.mailbox(),
                 mail.smtp
             )?;
+        }
+        if let Some(webhook) = webhook {
+            writeln!(out, "webhook: {}", webhook.origin)?;
         }
         writeln!(out, "the server can start; nothing was changed")
     })

@@ -6,6 +6,8 @@ use lettre::{Address, message::Mailbox};
 use percent_encoding::percent_decode_str;
 use url::{Host, Url};
 
+use super::values::Secret;
+
 /// The options for sending mail, of every command that does.
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Mail")]
@@ -35,22 +37,6 @@ pub struct MailOptions {
     /// Name of that key in the DNS: the part before ._domainkey
     #[arg(long, env = "LANDING_DKIM_SELECTOR", value_name = "NAME")]
     dkim_selector: Option<String>,
-}
-
-/// A text that `Debug` hides.
-#[derive(Clone)]
-struct Secret(String);
-
-impl From<String> for Secret {
-    fn from(text: String) -> Self {
-        Self(text)
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secret(…)")
-    }
 }
 
 /// The settings for sending mail.
@@ -188,7 +174,11 @@ impl MailOptions {
     /// [`InvalidMailSetting`].
     pub fn settings(&self) -> Result<MailSettings, InvalidMailSetting> {
         let smtp = self.smtp.as_ref().ok_or(InvalidMailSetting::NoServer)?;
-        let smtp = smtp.0.trim().parse().map_err(InvalidMailSetting::Smtp)?;
+        let smtp = smtp
+            .as_str()
+            .trim()
+            .parse()
+            .map_err(InvalidMailSetting::Smtp)?;
         let from = self.mail_from.as_ref();
         let from: MailFrom = from.ok_or(InvalidMailSetting::NoSender)?.parse()?;
         let bounce_address = match &self.bounce_address {

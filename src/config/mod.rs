@@ -1,12 +1,13 @@
 //! The server's command-line options. Every `--some-flag` can also be set as `LANDING_SOME_FLAG` in the
 //! environment. The option takes precedence.
 //!
-//! `mail` has the options for sending mail, and `confirm` those for confirming addresses. `values` parses the values of
-//! the options.
+//! `mail` has the options for sending mail, `confirmation` those for confirming addresses, and `webhook` those of the
+//! webhook. `values` parses the values of the options.
 
 mod confirmation;
 mod mail;
 mod values;
+mod webhook;
 
 use std::net::SocketAddr;
 
@@ -20,6 +21,7 @@ pub use mail::{
     DkimSettings, InvalidMailSetting, MailFrom, MailOptions, MailSettings, SmtpEncryption, SmtpUrl,
 };
 pub use values::{InvalidValue, LinkUrl, Origin, number, parse_addr, parse_product_name};
+pub use webhook::{InvalidWebhookSetting, WebhookOptions, WebhookSettings};
 
 /// The address and port on which the server listens by default.
 pub const DEFAULT_ADDR: &str = "127.0.0.1:3000";
@@ -157,6 +159,10 @@ pub struct Config {
     /// The options for confirming addresses.
     #[command(flatten)]
     pub confirm: ConfirmOptions,
+
+    /// The options of the webhook.
+    #[command(flatten)]
+    pub webhook: WebhookOptions,
 
     /// The options for sending mail.
     #[command(flatten)]

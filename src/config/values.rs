@@ -1,6 +1,7 @@
 //! The values of the options: parses them, and says what is wrong with one that is invalid.
 
 use std::{
+    fmt,
     net::{IpAddr, Ipv4Addr, SocketAddr},
     ops::RangeInclusive,
     str::FromStr,
@@ -76,6 +77,29 @@ impl FromStr for LinkUrl {
 
     fn from_str(text: &str) -> Result<Self, InvalidValue> {
         parse_web_url(text).map(Self)
+    }
+}
+
+/// A text that `Debug` hides.
+#[derive(Clone)]
+pub(super) struct Secret(String);
+
+impl Secret {
+    /// Returns the text.
+    pub(super) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<String> for Secret {
+    fn from(text: String) -> Self {
+        Self(text)
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(…)")
     }
 }
 

@@ -27,6 +27,8 @@
 //! | `admission` | the extractor of a form: the cross-site check, the rate limit, the body, the preconditions; where a visitor comes from |
 //! | `confirmation` | asking people to confirm their address |
 //! | `list_key` | the key of the list, for links and codes |
+//! | `webhook` | reports people who join, confirm or leave to another program |
+//! | `http_client` | the client for requests to other servers |
 //! | `body` | reads the bodies of requests |
 //! | `preconditions` | `If-Match` and `If-None-Match` |
 //! | `request_checks` | the host of a request, and its method |
@@ -53,6 +55,7 @@ mod error;
 mod form;
 mod functions;
 mod health;
+mod http_client;
 mod limits;
 mod list_key;
 mod middleware;
@@ -67,6 +70,7 @@ mod response_headers;
 mod router;
 mod site_files;
 mod warning_throttle;
+mod webhook;
 
 use std::{sync::Arc, time::Duration};
 
@@ -78,7 +82,9 @@ pub use client::{ClientKey, TrustedProxies};
 pub use confirmation::{ATTEMPTS_MAX, AskedPeople, ConfirmationSender, count_recent};
 pub use connections::{bind, listen, take_address};
 pub use error::RequestError;
+pub use http_client::http_client;
 pub use router::router;
+pub use webhook::{WebhookError, WebhookSender, WebhookTimes, run_webhook};
 
 use admission::Admission;
 use connections::ConnectionLimit;

@@ -44,3 +44,4 @@ mod store;
 mod style_sheets;
 mod test_site;
 mod waitlist_api;
+mod webhook;

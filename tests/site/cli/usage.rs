@@ -13,7 +13,14 @@ fn commands() -> Vec<String> {
 }
 
 /// The commands that need no list.
-const WITHOUT_LIST: [&str; 5] = ["completions", "health", "mail-check", "manual", "settings"];
+const WITHOUT_LIST: [&str; 6] = [
+    "completions",
+    "health",
+    "mail-check",
+    "manual",
+    "settings",
+    "webhook-test",
+];
 
 /// Returns the headings in a help text.
 fn headings(help: &str) -> Vec<&str> {

@@ -6,6 +6,7 @@
 //! - [`kill`] kills the program while it serves, starts and erases.
 //! - [`kill_confirmations`] kills it while it asks people to confirm their address.
 //! - [`kill_restore`] kills a restore.
+//! - [`kill_webhook`] kills it while it sends events to a webhook.
 //! - [`power_cut`] rebuilds the disks that a power cut can leave behind, and opens the list on each.
 //! - [`io_errors`] makes the disk fail, fill up and hang, and takes file descriptors away.
 //! - [`interrupted_start`] interrupts the opening of a list at each system call.
@@ -21,6 +22,7 @@ mod io_errors;
 mod kill;
 mod kill_confirmations;
 mod kill_restore;
+mod kill_webhook;
 mod power_cut;
 mod recording;
 mod store_files;

@@ -24,6 +24,7 @@ use super::{
     recording::{IMPORTED, Recording, SENT, key},
     strace::{Call, Operation},
 };
+use crate::store::events::events;
 
 /// Number of disks to rebuild. `make torture NAME=powercut` runs with larger numbers.
 const CUTS: u64 = 160;
@@ -190,8 +191,8 @@ impl Recording {
     }
 
     /// Verifies that the list holds every acknowledged address once, each of the `imported` people under the old or the
-    /// corrected address, no erased address and no unknown one, that every erased address is suppressed, that its count
-    /// is right, and that no message that was begun would be sent again. Returns the count.
+    /// corrected address, no erased address and no unknown one, that every erased address is suppressed, that the
+    /// events of both are recorded, that its count is right, and that no message that was begun would be sent again. Returns the count.
     fn verify(
         &self,
         list: &SledWaitlist,
@@ -227,6 +228,14 @@ impl Recording {
         let mut suppressed = erased.intersection(&self.erased);
         if let Some(lost) = suppressed.find(|key| !is_suppressed(key)) {
             return Err(format!("{lost} was suppressed and no longer is"));
+        }
+        let events = Runtime::new().expect("a runtime").block_on(events(list));
+        let recorded = events.iter().map(|(_, it)| (&*it.kind, it.email.key()));
+        let recorded: BTreeSet<_> = recorded.collect();
+        let joined = acknowledged.iter().map(|key| ("joined", key.clone()));
+        let mut expected = joined.chain(erased.iter().map(|key| ("left", key.clone())));
+        if let Some((kind, key)) = expected.find(|event| !recorded.contains(event)) {
+            return Err(format!("the event that {key} {kind} is missing"));
         }
         for (key, entry) in keys.iter().zip(&entries) {
             if let Some((source, is_confirmed)) = self.facts.get(key)

@@ -22,6 +22,7 @@ use crate::{
     mail::smtp_server::SmtpServer,
     process::{Sandbox, ServerProcess, landing, signal, write_locked},
     raw_store::open_database,
+    store::webhook_endpoint::SECRET,
 };
 
 /// When the imported people confirmed their addresses, if they have.
@@ -319,6 +320,9 @@ impl Recording {
 fn traced(sandbox: &Sandbox, log: &Path, options: &[&str]) -> Command {
     let mut command = strace::traced(sandbox, log, options);
     command.arg("--data").arg(sandbox.path().join("data"));
+    // The list records events, which nobody accepts.
+    command.env("LANDING_WEBHOOK", "http://127.0.0.1:1/");
+    command.env("LANDING_WEBHOOK_SECRET", SECRET);
     command
 }
 

@@ -45,6 +45,8 @@ mod reference_model;
 mod repeated_calls;
 mod sled;
 mod values;
+mod webhook;
+pub(crate) mod webhook_endpoint;
 
 use std::{
     fs,

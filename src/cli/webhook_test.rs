@@ -1,0 +1,73 @@
+//! `landing webhook-test`: sends an example to the webhook, and prints the response.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, ensure};
+use axum::body::Body;
+use futures_util::StreamExt;
+use tokio::time::timeout;
+
+use super::{terminal::output::print_to_stdout, wait_for};
+use crate::{
+    config::WebhookOptions,
+    server::WebhookSender,
+    waitlist::{Email, Event},
+};
+
+/// Maximum number of bytes of the response that are printed.
+const REPLY_MAX_BYTES: usize = 2048;
+/// Maximum time to read them.
+const REPLY_TIMEOUT: Duration = Duration::from_secs(5);
+
+#[derive(clap::Args)]
+#[command(after_help = "\
+Example: landing webhook-test --webhook https://hooks.example/landing
+
+The event has the type person.test and the address ann@example.com. The list is neither read nor changed.")]
+pub(super) struct WebhookTestArgs {
+    #[command(flatten)]
+    webhook: WebhookOptions,
+}
+
+pub(super) fn run(args: &WebhookTestArgs) -> anyhow::Result<()> {
+    let settings = args.webhook.settings()?;
+    let origin = settings.origin.clone();
+    let sender = WebhookSender::new(settings)?;
+    let example = Event::now("test", Email::parse("ann@example.com")?, None);
+    let begun_at = Instant::now();
+    let tested = wait_for(async {
+        let response = sender.send(&example).await?;
+        let (time, status) = (begun_at.elapsed(), response.status());
+        anyhow::Ok((time, status, read_beginning(response.into_body()).await))
+    });
+    let (time, status, reply) = tested.with_context(|| format!("cannot send to {origin}"))?;
+    print_to_stdout(|out| {
+        let millis = time.as_millis();
+        writeln!(out, "{origin} replies {status} after {millis} ms")?;
+        writeln!(out, "{reply}")
+    })?;
+    ensure!(
+        status.is_success(),
+        "the webhook has not accepted the event; its response is above"
+    );
+    Ok(())
+}
+
+/// Reads the first bytes of a body, as text that changes nothing on a terminal.
+async fn read_beginning(body: Body) -> String {
+    let mut reply = Vec::new();
+    let mut chunks = body.into_data_stream();
+    let read = async {
+        while reply.len() < REPLY_MAX_BYTES
+            && let Some(Ok(chunk)) = chunks.next().await
+        {
+            reply.extend_from_slice(&chunk);
+        }
+    };
+    // What has arrived until then is enough.
+    let _ = timeout(REPLY_TIMEOUT, read).await;
+    reply.truncate(REPLY_MAX_BYTES);
+    let text = String::from_utf8_lossy(&reply);
+    let is_printable = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
+    text.chars().filter(is_printable).collect()
+}

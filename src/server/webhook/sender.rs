@@ -1,0 +1,123 @@
+//! Sends an event, signed as the Standard Webhooks specification says.
+
+use std::{
+    error::Error,
+    time::{Duration, SystemTime},
+};
+
+use axum::body::Body;
+use base64::{Engine, prelude::BASE64_STANDARD};
+use hyper::{Request, Response, header};
+use hyper_util::client::legacy;
+use jiff::Timestamp;
+use ring::hmac;
+use serde_json::json;
+use tokio::time::timeout;
+use tokio_rustls::rustls;
+
+use super::super::http_client::{HttpClient, http_client};
+use crate::{
+    config::WebhookSettings,
+    waitlist::{Event, Source},
+};
+
+/// The name of this program in requests. Some services reject requests without one.
+const USER_AGENT: &str = concat!("landing/", env!("CARGO_PKG_VERSION"));
+
+/// Sends events to the endpoint of the owner.
+pub struct WebhookSender {
+    settings: WebhookSettings,
+    client: HttpClient,
+    /// The times, which a test may shorten.
+    pub times: WebhookTimes,
+}
+
+/// The times of a webhook.
+#[derive(Clone, Copy, Debug)]
+pub struct WebhookTimes {
+    /// Maximum time until the head of the response. The specification recommends 15 to 30 seconds.
+    pub response: Duration,
+    /// Between two looks for new events.
+    pub poll_interval: Duration,
+    /// The first pause after a failure.
+    pub shortest_pause: Duration,
+    /// The longest pause.
+    pub longest_pause: Duration,
+    /// The age at which an event that fails is given up.
+    pub max_age: Duration,
+}
+
+const TIMES: WebhookTimes = WebhookTimes {
+    response: Duration::from_secs(15),
+    poll_interval: Duration::from_secs(1),
+    shortest_pause: Duration::from_secs(5),
+    longest_pause: Duration::from_secs(10 * 60),
+    max_age: Duration::from_secs(3 * 24 * 60 * 60),
+};
+
+/// Why there is no response. The text has neither the URL nor an address of a person.
+#[derive(Debug, thiserror::Error)]
+pub enum WebhookError {
+    /// The endpoint cannot be reached, or does not speak HTTP.
+    #[error("{}", innermost(.0))]
+    Client(#[from] legacy::Error),
+    /// The endpoint is too slow.
+    #[error("no response within {} seconds", .0.as_secs())]
+    TimedOut(Duration),
+}
+
+/// Returns the text of the innermost cause. Those around it only say which step has failed.
+fn innermost(error: &legacy::Error) -> String {
+    let mut cause: &dyn Error = error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    cause.to_string()
+}
+
+impl WebhookSender {
+    /// Creates a sender. Nothing is sent yet.
+    ///
+    /// # Errors
+    /// If rustls has no cipher that works.
+    pub fn new(settings: WebhookSettings) -> Result<Self, rustls::Error> {
+        Ok(Self {
+            settings,
+            client: http_client()?,
+            times: TIMES,
+        })
+    }
+
+    /// Sends an event, and returns the response, whose body is not read yet.
+    ///
+    /// # Errors
+    /// [`WebhookError`]. The endpoint may have the event all the same.
+    pub async fn send(&self, event: &Event) -> Result<Response<Body>, WebhookError> {
+        let id = event.id;
+        let at = Timestamp::try_from(event.at).unwrap_or_default();
+        let source = event.source.as_ref().map(Source::as_str);
+        let body = json!({
+            "type": format!("person.{}", event.kind),
+            "timestamp": format!("{at:.3}"),
+            "data": { "email": event.email.as_typed(), "source": source },
+        });
+        let body = body.to_string();
+        // The time of the attempt, so that nobody can send it again later.
+        let now = Timestamp::try_from(SystemTime::now()).unwrap_or_default();
+        let now = now.as_second();
+        let signature = hmac::sign(&self.settings.key, format!("{id}.{now}.{body}").as_bytes());
+        let signature = BASE64_STANDARD.encode(signature);
+        let request = Request::post(self.settings.url())
+            .header(header::CONTENT_TYPE, "application/json")
+            .header(header::USER_AGENT, USER_AGENT)
+            .header("webhook-id", id.to_string())
+            .header("webhook-timestamp", now)
+            .header("webhook-signature", format!("v1,{signature}"))
+            .body(Body::from(body))
+            .expect("a URL that was parsed, and headers in ASCII");
+        let limit = self.times.response;
+        let response = timeout(limit, self.client.request(request)).await;
+        let response = response.map_err(|_| WebhookError::TimedOut(limit))??;
+        Ok(response.map(Body::new))
+    }
+}

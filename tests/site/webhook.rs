@@ -1,0 +1,241 @@
+//! The webhook of the program: its settings, its log, how it stops, and `landing webhook-test`. `store::webhook` sends events,
+//! and `durability::kill_webhook` kills the program.
+
+use std::{
+    process::{Command, Output},
+    sync::{
+        Arc,
+        atomic::{AtomicU16, Ordering},
+    },
+    time::Duration,
+};
+
+use crate::{
+    fixtures::parse_config,
+    postgres_server::{SHARED_SERVER, free_port},
+    process::{Sandbox, ServerProcess, landing, wait_until},
+    store::webhook_endpoint::{Endpoint, Received, Reply, SECRET},
+};
+
+/// Returns the command that serves a sandbox with a webhook, with the list in a database if there is one.
+pub(crate) fn serving(sandbox: &Sandbox, url: &str, database: Option<&str>) -> Command {
+    let mut command = sandbox.command();
+    command.env("LANDING_WEBHOOK", url);
+    command.env("LANDING_WEBHOOK_SECRET", SECRET);
+    command.envs(database.map(|url| ("DATABASE_URL", url)));
+    command
+}
+
+/// Runs a command of the owner on the same list.
+pub(crate) fn run(sandbox: &Sandbox, database: Option<&str>, args: &[&str]) -> Output {
+    let mut command = landing(sandbox.path());
+    command.envs(database.map(|url| ("DATABASE_URL", url)));
+    let output = command.args(args).output().expect("the program runs");
+    assert!(output.status.success(), "{args:?}: {output:?}");
+    output
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn failing_endpoint_is_reported_once_and_by_check() {
+    for database in [None, Some(SHARED_SERVER.create_database())] {
+        let (sandbox, database) = (Sandbox::new(), database.as_deref());
+        let failures = AtomicU16::new(2);
+        let endpoint = Endpoint::scripted(move |_| {
+            let left =
+                failures.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |it| it.checked_sub(1));
+            Reply::Status(if left.is_ok() { 503 } else { 204 })
+        });
+        let mut server = ServerProcess::start(serving(&sandbox, &endpoint.url(), database));
+        for name in ["ann", "bob"] {
+            assert_eq!(server.join(&format!("{name}@example.com")), "201");
+        }
+        run(&sandbox, database, &["erase", "ann@example.com"]);
+        wait_until("one fails", || !endpoint.received().is_empty());
+        let check = || text(&run(&sandbox, database, &["check"]).stdout);
+        let waiting = "3 events wait for the webhook, since 20";
+        assert!(check().contains(waiting), "{}", check());
+        wait_until("all are sent", || endpoint.accepted().len() == 3);
+        wait_until("none waits", || check() == "1 on the list, no faults\n");
+        server.signal("-TERM");
+        assert_eq!(server.wait_for_exit(), Some(0));
+        let log = [server.startup_log.clone(), server.log_without_requests()].concat();
+        let log = log.join("\n");
+        let failing = "the webhook fails: it replies 503 Service Unavailable; ";
+        for line in [failing, "the webhook works again"] {
+            assert_eq!(log.matches(line).count(), 1, "{log}");
+        }
+        for secret in ["path-of-the-tests", "whsec", "MfKQ9", "example.com"] {
+            assert!(!log.contains(secret), "{secret}: {log}");
+        }
+    }
+}
+
+/// The endpoint does not reply. What it may have is sent again after the next start.
+#[test]
+fn stop_waits_for_no_endpoint() {
+    let replies = Arc::new(AtomicU16::new(0));
+    let endpoint = Endpoint::scripted(move |_| match replies.fetch_add(1, Ordering::SeqCst) {
+        0 => Reply::Hang,
+        _ => Reply::Status(204),
+    });
+    let sandbox = Sandbox::new();
+    let mut server = ServerProcess::start(serving(&sandbox, &endpoint.url(), None));
+    assert_eq!(server.join("ann@example.com"), "201");
+    wait_until("the event is sent", || endpoint.received().len() == 1);
+    let started = std::time::Instant::now();
+    server.signal("-TERM");
+    assert_eq!(server.wait_for_exit(), Some(0));
+    assert!(started.elapsed() < Duration::from_secs(5));
+    // Joined without a server, which is not the end of the list.
+    run(&sandbox, None, &["add", "bob@example.com"]);
+    let _server = ServerProcess::start(serving(&sandbox, &endpoint.url(), None));
+    wait_until("both are accepted", || endpoint.accepted().len() == 2);
+    let ids: Vec<_> = endpoint.received().into_iter().map(|it| it.id).collect();
+    assert_eq!((&ids[0], ids.len()), (&ids[1], 3));
+}
+
+/// A server without it also drops what waits.
+#[test]
+fn server_without_a_webhook_sends_and_records_nothing() {
+    let endpoint = Endpoint::start();
+    let sandbox = Sandbox::new();
+    let nowhere = format!("http://127.0.0.1:{}/", free_port());
+    let server = ServerProcess::start(serving(&sandbox, &nowhere, None));
+    assert_eq!(server.join("ann@example.com"), "201");
+    drop(server);
+    let server = sandbox.serve();
+    assert_eq!(server.join("bob@example.com"), "201");
+    drop(server);
+    let server = ServerProcess::start(serving(&sandbox, &endpoint.url(), None));
+    assert_eq!(server.join("cyd@example.com"), "201");
+    wait_until("it is sent", || !endpoint.accepted().is_empty());
+    assert_eq!(endpoint.accepted(), ["person.joined cyd@example.com"]);
+}
+
+#[test]
+fn invalid_settings_say_what_to_do_and_show_no_secret() {
+    let invalid = [
+        (
+            "http://hooks.example/token",
+            SECRET,
+            "expected https://HOST/PATH",
+        ),
+        (
+            "ftp://127.0.0.1/token",
+            SECRET,
+            "expected https://HOST/PATH",
+        ),
+        (
+            "http://127.0.0.1.example/token",
+            SECRET,
+            "expected https://HOST/PATH",
+        ),
+        (
+            "https://user:token@hooks.example",
+            SECRET,
+            "without a user and a password",
+        ),
+        ("hooks.example/token", SECRET, "expected https://HOST/PATH"),
+        ("https://hooks.example/token", "", "openssl rand -base64 32"),
+        (
+            "https://hooks.example/token",
+            "token",
+            "openssl rand -base64 32",
+        ),
+        (
+            "https://hooks.example/token",
+            "whsec_dG9rZW4=",
+            "24 to 64 bytes",
+        ),
+    ];
+    let sandbox = Sandbox::new();
+    for (url, secret, expected) in invalid {
+        for args in [&["serve"][..], &["serve", "--check"], &["webhook-test"]] {
+            let mut command = landing(sandbox.path());
+            command.args(args);
+            command.envs([("LANDING_WEBHOOK", url), ("LANDING_WEBHOOK_SECRET", secret)]);
+            let output = command.output().expect("the program runs");
+            assert_eq!(output.status.code(), Some(1));
+            let error = text(&output.stderr);
+            assert!(error.contains(expected), "{url}: {error}");
+            assert!(
+                !error.contains("token") && !error.contains("MfKQ9"),
+                "{error}"
+            );
+        }
+    }
+    assert!(!sandbox.path().join("data").exists(), "no list was created");
+    for url in [
+        "https://hooks.example/token",
+        "http://localhost:1/token",
+        "http://[::1]/token",
+    ] {
+        let options = [
+            &*format!("--webhook={url}"),
+            &*format!("--webhook-secret={SECRET}"),
+        ];
+        let config = parse_config(&options).expect("options");
+        let settings = config.webhook_settings().expect("valid");
+        let shown = format!("{config:?} {settings:?}");
+        assert!(
+            !shown.contains("token") && !shown.contains("MfKQ9"),
+            "{shown}"
+        );
+    }
+    let mut check = landing(sandbox.path());
+    check.args(["serve", "--check", "--addr", "127.0.0.1:0"]);
+    check.args(["--webhook", "https://hooks.example:8443/token?x"]);
+    let output = check.env("LANDING_WEBHOOK_SECRET", SECRET).output();
+    let printed = text(&output.expect("the program runs").stdout);
+    assert!(
+        printed.contains("webhook: https://hooks.example:8443\n"),
+        "{printed}"
+    );
+}
+
+#[test]
+fn webhook_test_prints_the_response() {
+    let sandbox = Sandbox::new();
+    let test = |url: &str| {
+        let mut command = landing(sandbox.path());
+        command.args(["webhook-test", "--webhook", url]);
+        let output = command.env("LANDING_WEBHOOK_SECRET", SECRET).output();
+        output.expect("the program runs")
+    };
+    let endpoint = Endpoint::scripted(|_| {
+        Reply::Raw("HTTP/1.1 400 Bad Request\r\ncontent-length: 12\r\n\r\nno\x1b[2J text".into())
+    });
+    let output = test(&endpoint.url());
+    assert_eq!(output.status.code(), Some(1));
+    let printed = text(&output.stdout);
+    let (first, rest) = printed.split_once('\n').expect("a line");
+    assert!(
+        first.contains(" replies 400 Bad Request after "),
+        "{printed}"
+    );
+    assert!(!printed.contains("path-of-the-tests"), "{printed}");
+    assert_eq!(rest, "no[2J text\n");
+    assert!(text(&output.stderr).contains("has not accepted the event"));
+    let what: Vec<_> = endpoint.received().iter().map(Received::what).collect();
+    assert_eq!(what, ["person.test ann@example.com"]);
+
+    let output = test(&Endpoint::scripted(|_| Reply::Endless(200)).url());
+    assert_eq!(output.status.code(), Some(0));
+    let printed = text(&output.stdout);
+    assert!(printed.contains(" replies 200 OK after "), "{printed}");
+    assert!(printed.len() < 2200, "{} bytes", printed.len());
+
+    let output = test(&format!("http://127.0.0.1:{}/token", free_port()));
+    assert_eq!(
+        (output.status.code(), text(&output.stdout)),
+        (Some(1), String::new())
+    );
+    let error = text(&output.stderr);
+    assert!(error.contains(": Connection refused"), "{error}");
+    assert!(!error.contains("token"), "{error}");
+    assert!(!sandbox.path().join("data").exists(), "no list was created");
+}
