@@ -12,6 +12,12 @@ use std::{
 
 use rustix::io::Errno;
 
+/// Exit code after a failure, when the program can be started again.
+pub(crate) const EXIT_FAILURE: i32 = 1;
+/// Exit code after the files of the list were removed, replaced or overwritten. The next start would create an empty
+/// list.
+pub(crate) const EXIT_FILES_MISSING: i32 = 3;
+
 /// Maximum time to print a message.
 const PRINT_TIMEOUT: Duration = Duration::from_millis(400);
 /// Pause before a retry when standard error is non-blocking and full.
@@ -19,6 +25,12 @@ const RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Turns a message into a line, without its line break.
 static LINE_FORMAT: OnceLock<fn(&str) -> String> = OnceLock::new();
+
+/// Prints a message, and ends the process.
+pub(crate) fn print_and_exit(message: &str, code: i32) -> ! {
+    print_stderr(message);
+    process::exit(code)
+}
 
 /// Prints a message to standard error, like `eprintln!`, but gives up after [`PRINT_TIMEOUT`]. Use it for messages
 /// after which the process ends. The line is `landing: message`, unless [`set_line_format`] changed that.
@@ -46,18 +58,6 @@ fn print_line(mut line: String) {
     if writer.is_ok() {
         let _ = completion.recv_timeout(PRINT_TIMEOUT);
     }
-}
-
-/// Exit code after a failure, when the program can be started again.
-pub(crate) const EXIT_FAILURE: i32 = 1;
-/// Exit code after the files of the list were removed, replaced or overwritten. The next start would create an empty
-/// list.
-pub(crate) const EXIT_FILES_MISSING: i32 = 3;
-
-/// Prints a message, and ends the process.
-pub(crate) fn print_and_exit(message: &str, code: i32) -> ! {
-    print_stderr(message);
-    process::exit(code)
 }
 
 /// Writes to standard error without std's lock, which a blocked writer may hold.

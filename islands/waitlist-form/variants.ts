@@ -1,11 +1,12 @@
 /** The properties that the markup is rendered with: each step with each outcome. Texts are placeholders. */
 import type { FormOutcome, FormStep, WaitlistFormProps } from "../bindings/wire";
 
-const STEPS: FormStep[] = ["email", "code"];
-const OUTCOMES: FormOutcome[] = ["", "joined", "invalid", "failed"];
+// As keys, so that none can be missing.
+const STEPS = { email: true, code: true } satisfies Record<FormStep, true>;
+const OUTCOMES = { "": true, joined: true, invalid: true, failed: true } satisfies Record<FormOutcome, true>;
 
-export const VARIANTS: WaitlistFormProps[] = STEPS.flatMap((step) =>
-  OUTCOMES.map((outcome) => ({
+export const VARIANTS: WaitlistFormProps[] = keys(STEPS).flatMap((step) =>
+  keys(OUTCOMES).map((outcome) => ({
     step,
     outcome,
     email: "{{email}}",
@@ -19,3 +20,7 @@ export const VARIANTS: WaitlistFormProps[] = STEPS.flatMap((step) =>
     confirms: false,
   })),
 );
+
+function keys<K extends string>(object: Record<K, true>): K[] {
+  return Object.keys(object) as K[];
+}

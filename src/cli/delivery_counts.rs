@@ -36,7 +36,7 @@ fn words(status: &DeliveryStatus) -> Option<String> {
     reply.or_else(|| match status.state {
         DeliveryState::Deferred => Some("not sent: no reply of the mail server".into()),
         DeliveryState::Refused => Some(
-            "not sent: the address cannot be written, or the mailbox had five messages that day"
+            "not sent: the address cannot be written, or the mailbox had as many messages as a day allows"
                 .into(),
         ),
         _ => None,

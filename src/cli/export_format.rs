@@ -12,7 +12,7 @@ use crate::{
     waitlist::{Source, WaitlistEntry},
 };
 
-/// The header row of a CSV file. Spreadsheets recognize UTF-8 by the byte order mark.
+/// The header row of a CSV file. Spreadsheets recognise UTF-8 by the byte order mark.
 pub(crate) const CSV_HEADER: &str = "\u{feff}email,joined_at,source,confirmed_at";
 
 /// A person as `list`, `export` and `show` print them. In JSON, unknown fields are absent.
@@ -58,7 +58,7 @@ impl EntryFields<'_> {
     }
 }
 
-/// The first characters by which a spreadsheet recognizes a formula (OWASP, CSV Injection), most of which an
+/// The first characters by which a spreadsheet recognises a formula (OWASP, CSV Injection), most of which an
 /// address can begin with. `'` is added, so that escaping can be undone.
 const FORMULA_PREFIXES: [char; 5] = ['=', '+', '-', '@', '\''];
 

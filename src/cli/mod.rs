@@ -12,6 +12,8 @@
 //! - `terminal`: output, progress bars, the log and signals.
 //! - `export_format`: the file format of `export`.
 //! - `selection`: the options that select entries.
+//! - `confirmation_counts`, `delivery_counts`: the messages of the ledger as numbers and words.
+//! - `output_file`: writes a file beside its place, and puts it there once it is whole.
 //! - `numbers`: what `stats` and `report` count.
 //! - `address`, `people_args`: addresses on the command line.
 //! - `time`: times on the command line and in output.

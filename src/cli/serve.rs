@@ -57,11 +57,15 @@ pub(super) fn run(
 ) -> anyhow::Result<()> {
     // Before a thread starts.
     let inherited = ServerSocket::inherit();
+    let ignores_database_url = store.ignores_database_url();
     let store = store.location()?;
     let _log = log::start(config.log, config.log_level).context("cannot start the log")?;
     let inherited = inherited?;
     for warning in arguments::unknown_variable_warnings() {
         tracing::warn!("{warning}");
+    }
+    if ignores_database_url {
+        tracing::warn!("DATABASE_URL is ignored, because LANDING_DATA is set");
     }
     config.max_connections = fd_limit::raise_for(config.max_connections);
     check_clock()?;

@@ -54,7 +54,7 @@ pub(super) fn run(
         if let Some(webhook) = webhook {
             writeln!(out, "webhook: {}", webhook.origin)?;
         }
-        writeln!(out, "the server can start; nothing was changed")
+        writeln!(out, "the settings are valid; nothing was changed")
     })
 }
 

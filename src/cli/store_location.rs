@@ -100,6 +100,12 @@ impl StoreArgs {
             .is_some_and(|store| variable.as_ref() != Some(store))
     }
 
+    /// Returns whether a database is configured that is not used, because `LANDING_DATA` has a directory.
+    pub(super) fn ignores_database_url(&self) -> bool {
+        let is_set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
+        self.store.is_none() && is_set("LANDING_DATA") && is_set("DATABASE_URL")
+    }
+
     /// Returns the location of the list.
     ///
     /// # Errors

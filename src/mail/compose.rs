@@ -121,7 +121,7 @@ fn quoted_printable(content_type: ContentType, text: &str) -> SinglePart {
 }
 
 /// Returns the id of a person's e-mail, without angle brackets. It is the same for each attempt, so that programs can
-/// recognize an e-mail that arrives twice.
+/// recognise an e-mail that arrives twice.
 pub fn message_id(key: &ListKey, message: &impl Display, email: &Email, from: &MailFrom) -> String {
     let hash = key.hash(format!("{message}\n{}", email.key()));
     let bytes = hash.as_bytes().iter().map(|byte| u128::from(*byte));

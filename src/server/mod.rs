@@ -35,7 +35,7 @@
 //! | `rate_limit` | the number of sign-ups and of codes per client |
 //! | `client` | the client of a request, also behind trusted proxies |
 //! | `error` | every error: its status, public message, `Retry-After` and log line |
-//! | `limits` | every size, number and timeout that the owner cannot configure |
+//! | `limits` | the sizes, numbers and timeouts of connections and requests that the owner cannot configure; the others are beside their mechanism |
 //! | `resource` | responses from memory: encodings, `ETag`, `Cache-Control` |
 //! | `site_files` | the texts and the files of the site |
 //! | `assets` | the files: those that are compiled into the program, and those for crawlers |

@@ -11,9 +11,9 @@ use lru::LruCache;
 
 use super::ClientKey;
 
-/// Maximum number of clients that are remembered, which takes about 7 MB. Beyond that, the one that has been inactive the
-/// longest is forgotten. An attacker with more addresses than this could not be limited per address anyway.
-const TRACKED_CLIENTS_MAX: NonZeroUsize = NonZeroUsize::new(1 << 16).unwrap();
+/// Maximum number of clients that are remembered, each with one action, which takes about 7 MB. Beyond that, the one that has
+/// been inactive the longest is forgotten. An attacker with more addresses than this could not be limited per address anyway.
+const TRACKED_MAX: NonZeroUsize = NonZeroUsize::new(1 << 16).unwrap();
 
 /// How many attempts one from an IPv6 network counts as. One from an IPv4 address counts once: a conference, an office or a
 /// mobile carrier puts thousands of people behind it. With IPv6, each phone or household has its own /64 (RFC 6177,
@@ -21,7 +21,7 @@ const TRACKED_CLIENTS_MAX: NonZeroUsize = NonZeroUsize::new(1 << 16).unwrap();
 const IPV6_WEIGHT: u32 = 12;
 
 /// What a client does only so often.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(super) enum LimitedAction {
     /// To sign up.
     SignUp,
@@ -44,13 +44,13 @@ pub(super) struct RateLimits {
     per_minute: u32,
     /// The theoretical arrival time of each action of a client (the generic cell rate algorithm): when all its attempts will be
     /// forgotten. Each takes its part of a minute, one after the other.
-    free_at: Mutex<LruCache<ClientKey, [Instant; 2], RandomState>>,
+    free_at: Mutex<LruCache<(ClientKey, LimitedAction), Instant, RandomState>>,
 }
 
 impl RateLimits {
     pub(super) fn per_minute(per_minute: u32) -> Self {
         // std's hasher, which clients cannot force into collisions.
-        let table = LruCache::with_hasher(TRACKED_CLIENTS_MAX, RandomState::new());
+        let table = LruCache::with_hasher(TRACKED_MAX, RandomState::new());
         Self {
             per_minute,
             free_at: Mutex::new(table),
@@ -70,7 +70,7 @@ impl RateLimits {
         let takes = MINUTE * weight.min(self.per_minute) / self.per_minute;
         let now = Instant::now();
         let mut table = self.free_at.lock().unwrap_or_else(PoisonError::into_inner);
-        let free_at = &mut table.get_or_insert_mut(client, || [now; 2])[action as usize];
+        let free_at = table.get_or_insert_mut((client, action), || now);
         let next = now.max(*free_at) + takes;
         match next.checked_duration_since(now + MINUTE) {
             Some(wait) if !wait.is_zero() => Err(wait),

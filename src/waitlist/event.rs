@@ -20,7 +20,7 @@ pub const EVENT_LEASE: Duration = Duration::from_secs(60);
 /// Something that happened to a person on the list.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Event {
-    /// A UUID of version 4 (RFC 9562), by which a receiver recognizes an event that comes twice.
+    /// A UUID of version 4 (RFC 9562), by which a receiver recognises an event that comes twice.
     pub id: Uuid,
     /// What happened: `joined`, `confirmed` or `left`. Who has joined may await a confirmation.
     pub kind: Box<str>,

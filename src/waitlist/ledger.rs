@@ -18,6 +18,69 @@ use thiserror::Error;
 
 use super::{error::StoreFuture, suppression::AddressHash};
 
+/// The ledger of a list. Its deliveries are numbered from 0, in each message. A call has at most
+/// [`CALL_MAX`](super::CALL_MAX) deliveries.
+pub trait Ledger: Send + Sync + 'static {
+    /// Returns the messages, the oldest first.
+    ///
+    /// # Errors
+    /// Like [`OwnerList::entries`](super::OwnerList::entries).
+    fn messages(&self) -> StoreFuture<'_, Vec<Message>>;
+
+    /// Adds a message, unless there is one with this id. Once the future resolves, it is durable.
+    ///
+    /// # Errors
+    /// Like [`Waitlist::join`](super::Waitlist::join). [`StoreError::TooManyMessages`](super::StoreError::TooManyMessages) if
+    /// a list in a directory has 65,536 messages.
+    fn add_message(&self, message: Message) -> StoreFuture<'_, ()>;
+
+    /// Returns the deliveries of a message, in the order of their numbers. After a crash of the process that sent them,
+    /// deliveries that had begun are [`Unknown`](DeliveryState::Unknown). It may read the whole list.
+    ///
+    /// # Errors
+    /// Like [`OwnerList::entries`](super::OwnerList::entries).
+    fn deliveries(&self, message: &MessageId) -> StoreFuture<'_, Vec<Delivery>>;
+
+    /// Adds deliveries to a message, if it has exactly `known` deliveries: the caller has seen all of them, so nobody
+    /// is added twice. Returns whether all were added. Then they are durable. It returns false if the message is unknown, or
+    /// if others have added deliveries. Those that are [`Sending`](DeliveryState::Sending) become
+    /// [`Unknown`](DeliveryState::Unknown), and nothing has begun any of them here.
+    ///
+    /// # Errors
+    /// Like [`Waitlist::join`](super::Waitlist::join). They may have been added.
+    fn add_deliveries(
+        &self,
+        message: &MessageId,
+        known: u32,
+        deliveries: Vec<Delivery>,
+    ) -> StoreFuture<'_, bool>;
+
+    /// Begins deliveries. A call names each at most once. Each becomes [`Sending`](DeliveryState::Sending), if it is
+    /// as the caller knows it. Returns for each whether it is the caller's to send. Once the future resolves, that is
+    /// durable.
+    ///
+    /// # Errors
+    /// Like [`Waitlist::join`](super::Waitlist::join). Some deliveries may have begun. They become
+    /// [`Unknown`](DeliveryState::Unknown) unless they are finished.
+    fn begin_deliveries(
+        &self,
+        message: &MessageId,
+        deliveries: Vec<DeliveryStart>,
+    ) -> StoreFuture<'_, Vec<bool>>;
+
+    /// Sets the results of attempts that the caller has begun. Once the future resolves, they are durable. Repeating
+    /// the call is safe.
+    ///
+    /// # Errors
+    /// Like [`Waitlist::join`](super::Waitlist::join). [`StoreError::Superseded`](super::StoreError::Superseded) if a
+    /// result is not recorded, because the delivery has another result, or was begun again. The others are recorded.
+    fn finish_deliveries(
+        &self,
+        message: &MessageId,
+        results: Vec<DeliveryResult>,
+    ) -> StoreFuture<'_, ()>;
+}
+
 /// Time after which a delivery that has begun is unknown, because the process that began it must have ended. It is longer
 /// than a delivery takes with all its timeouts, which is 19 minutes: nine to connect again and write
 /// (`src/cli/send/sender.rs`), and ten for the reply (`src/mail/smtp/timeouts.rs`).
@@ -313,69 +376,6 @@ impl fmt::Display for MessageId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.0)
     }
-}
-
-/// The ledger of a list. Its deliveries are numbered from 0, in each message. A call has at most
-/// [`CALL_MAX`](super::CALL_MAX) deliveries.
-pub trait Ledger: Send + Sync + 'static {
-    /// Returns the messages, the oldest first.
-    ///
-    /// # Errors
-    /// Like [`OwnerList::entries`](super::OwnerList::entries).
-    fn messages(&self) -> StoreFuture<'_, Vec<Message>>;
-
-    /// Adds a message, unless there is one with this id. Once the future resolves, it is durable.
-    ///
-    /// # Errors
-    /// Like [`Waitlist::join`](super::Waitlist::join). [`StoreError::TooManyMessages`](super::StoreError::TooManyMessages) if
-    /// a list in a directory has 65,536 messages.
-    fn add_message(&self, message: Message) -> StoreFuture<'_, ()>;
-
-    /// Returns the deliveries of a message, in the order of their numbers. After a crash of the process that sent them,
-    /// deliveries that had begun are [`Unknown`](DeliveryState::Unknown). It may read the whole list.
-    ///
-    /// # Errors
-    /// Like [`OwnerList::entries`](super::OwnerList::entries).
-    fn deliveries(&self, message: &MessageId) -> StoreFuture<'_, Vec<Delivery>>;
-
-    /// Adds deliveries to a message, if it has exactly `known` deliveries: the caller has seen all of them, so nobody
-    /// is added twice. Returns whether all were added. Then they are durable. It returns false if the message is unknown, or
-    /// if others have added deliveries. Those that are [`Sending`](DeliveryState::Sending) become
-    /// [`Unknown`](DeliveryState::Unknown), and nothing has begun any of them here.
-    ///
-    /// # Errors
-    /// Like [`Waitlist::join`](super::Waitlist::join). They may have been added.
-    fn add_deliveries(
-        &self,
-        message: &MessageId,
-        known: u32,
-        deliveries: Vec<Delivery>,
-    ) -> StoreFuture<'_, bool>;
-
-    /// Begins deliveries. A call names each at most once. Each becomes [`Sending`](DeliveryState::Sending), if it is
-    /// as the caller knows it. Returns for each whether it is the caller's to send. Once the future resolves, that is
-    /// durable.
-    ///
-    /// # Errors
-    /// Like [`Waitlist::join`](super::Waitlist::join). Some deliveries may have begun. They become
-    /// [`Unknown`](DeliveryState::Unknown) unless they are finished.
-    fn begin_deliveries(
-        &self,
-        message: &MessageId,
-        deliveries: Vec<DeliveryStart>,
-    ) -> StoreFuture<'_, Vec<bool>>;
-
-    /// Sets the results of attempts that the caller has begun. Once the future resolves, they are durable. Repeating
-    /// the call is safe.
-    ///
-    /// # Errors
-    /// Like [`Waitlist::join`](super::Waitlist::join). [`StoreError::Superseded`](super::StoreError::Superseded) if a
-    /// result is not recorded, because the delivery has another result, or was begun again. The others are recorded.
-    fn finish_deliveries(
-        &self,
-        message: &MessageId,
-        results: Vec<DeliveryResult>,
-    ) -> StoreFuture<'_, ()>;
 }
 
 /// Returns the first `max_bytes` of a text, or less, so that no character is cut.

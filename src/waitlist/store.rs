@@ -15,64 +15,69 @@ use super::{
     suppression::{AddressHash, Departure, ListKey, Suppressions},
 };
 
-/// The outcome of a sign-up.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-pub enum JoinOutcome {
-    /// The sign-up added the address to the list.
-    New,
-    /// The address was on the list before, perhaps in another spelling.
-    AlreadyListed,
-    /// The address is suppressed, so the import did not add it. A sign-up on the page never has this outcome.
-    Suppressed,
-}
+/// A store of the list, as the site uses it. Every implementation passes `tests/site/store/conformance.rs`.
+pub trait Waitlist: OwnerList {
+    /// Adds the entry of a visitor, unless its address is already on the list. Once the future resolves to an outcome,
+    /// the address is on the list and survives a crash of the process and of the machine. If the address was
+    /// suppressed, it no longer is, because the person wants to be on the list; unless the entry
+    /// [awaits a confirmation](WaitlistEntry::awaits_confirmation).
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot add the entry, or does not know whether it has. The entry may be on
+    /// the list all the same. Repeating the call is safe and gives a definite outcome.
+    fn join(&self, entry: WaitlistEntry) -> StoreFuture<'_, JoinOutcome>;
 
-/// Whom an erasure erases, and what it leaves behind besides the keyed hash in the ledger.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-pub enum Erasure {
-    /// Everybody, and leaves nothing. An existing suppression of the address stays.
-    Complete,
-    /// Everybody, and suppresses the address: no import adds it again. An address that is not listed is suppressed too.
-    Suppress,
-    /// Only people who have not confirmed their address, and who were added and asked to confirm it before this time. It
-    /// leaves nothing. Another instance may have recorded a confirmation a moment ago.
-    Unconfirmed {
-        /// The time that an entry, and the last request to confirm it, must be older than.
-        before: SystemTime,
-    },
-}
+    /// Returns the entry of an address, in any spelling, with what became known about it.
+    ///
+    /// # Errors
+    /// Like [`OwnerList::entries`].
+    fn person(&self, email: &Email) -> StoreFuture<'_, Option<WaitlistEntry>>;
 
-/// The outcome of a correction.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-pub enum CorrectOutcome {
-    /// The entry has the new address.
-    Corrected,
-    /// The old address is not on the list.
-    NotListed,
-    /// Another entry has the new address. Nothing was changed.
-    NewAddressListed,
-}
+    /// Records facts about the entries of addresses, in any spelling, and returns for each fact whether its address is
+    /// on the list. Facts about other addresses are not recorded. Once the future resolves, the facts are durable. It
+    /// waits while the store is busy.
+    ///
+    /// # Errors
+    /// Like [`join`](Self::join). Some facts may be recorded. Repeating the call is safe.
+    fn add_facts(&self, facts: Vec<(Email, Fact)>) -> StoreFuture<'_, Vec<bool>>;
 
-/// The result of a compaction.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-pub struct Compaction {
-    /// Size of the store's files before, in bytes.
-    pub bytes_before: u64,
-    /// Size of the store's files after, in bytes.
-    pub bytes_after: u64,
-}
+    /// Switches the recording of events on or off, durably. While it is on, each change of a person records its
+    /// [`Event`]s in the same step, whichever process makes the change. Switching it off drops those that wait.
+    ///
+    /// # Errors
+    /// Like [`join`](Self::join). Repeating the call is safe.
+    fn record_events(&self, is_on: bool) -> StoreFuture<'_, ()>;
 
-/// Maximum number of entries, addresses, facts or deliveries in a call of a store. In a list on this machine, this many
-/// share a sync. With the longest addresses and sources, and a fact and a lifted suppression for each, they are 46 KiB, and
-/// with their events 140 KiB. Together with what sled rewrites for them, they are less than a segment of its log (512 KiB). At most one segment may
-/// begin between two syncs: after a power cut with several unsynced segments, `open()` hung forever.
-pub const CALL_MAX: usize = 128;
+    /// Returns the recorded events with numbers above this one, which is at least 0, and their numbers, in this order: at
+    /// most [`CALL_MAX`]. Those of a person are in the order in which they happened. Returns `None` if the list records
+    /// none.
+    ///
+    /// Only one of several processes gets events: the one that asked first, until
+    /// [`EVENT_LEASE`](super::EVENT_LEASE) after its last call.
+    ///
+    /// # Errors
+    /// Like [`join`](Self::join).
+    fn events_after(&self, number: u64) -> StoreFuture<'_, Option<Vec<(u64, Event)>>>;
 
-/// Fails if a call has more than [`CALL_MAX`] items. Every store calls it first.
-pub(super) fn check_call(items: usize) -> Result<(), StoreError> {
-    match items <= CALL_MAX {
-        true => Ok(()),
-        false => Err(StoreError::CallTooLarge),
+    /// Removes the events with these numbers, durably, because they are delivered or given up.
+    ///
+    /// # Errors
+    /// Like [`join`](Self::join). Repeating the call is safe.
+    fn finish_events(&self, numbers: Vec<u64>) -> StoreFuture<'_, ()>;
+
+    /// Resolves when the store can accept a sign-up.
+    ///
+    /// # Errors
+    /// Like [`join`](Self::join).
+    fn ready(&self) -> StoreFuture<'_, ()>;
+
+    /// Returns the number of entries. The count is exact and kept up to date, so this never walks the list.
+    fn count(&self) -> u64 {
+        *self.watch_count().borrow()
     }
+
+    /// Subscribes to changes of [`count`](Self::count).
+    fn watch_count(&self) -> watch::Receiver<u64>;
 }
 
 /// What the owner's commands do with a list. Both stores implement it, and so does the client of a running server.
@@ -175,69 +180,64 @@ pub trait OwnerList: Ledger {
     fn entries(&self, selection: Selection) -> Result<EntryStream, StoreError>;
 }
 
-/// A store of the list, as the site uses it. Every implementation passes `tests/site/store/conformance.rs`.
-pub trait Waitlist: OwnerList {
-    /// Adds the entry of a visitor, unless its address is already on the list. Once the future resolves to an outcome,
-    /// the address is on the list and survives a crash of the process and of the machine. If the address was
-    /// suppressed, it no longer is, because the person wants to be on the list; unless the entry
-    /// [awaits a confirmation](WaitlistEntry::awaits_confirmation).
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot add the entry, or does not know whether it has. The entry may be on
-    /// the list all the same. Repeating the call is safe and gives a definite outcome.
-    fn join(&self, entry: WaitlistEntry) -> StoreFuture<'_, JoinOutcome>;
+/// The outcome of a sign-up.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub enum JoinOutcome {
+    /// The sign-up added the address to the list.
+    New,
+    /// The address was on the list before, perhaps in another spelling.
+    AlreadyListed,
+    /// The address is suppressed, so the import did not add it. A sign-up on the page never has this outcome.
+    Suppressed,
+}
 
-    /// Returns the entry of an address, in any spelling, with what became known about it.
-    ///
-    /// # Errors
-    /// Like [`OwnerList::entries`].
-    fn person(&self, email: &Email) -> StoreFuture<'_, Option<WaitlistEntry>>;
+/// Whom an erasure erases, and what it leaves behind besides the keyed hash in the ledger.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub enum Erasure {
+    /// Everybody, and leaves nothing. An existing suppression of the address stays.
+    Complete,
+    /// Everybody, and suppresses the address: no import adds it again. An address that is not listed is suppressed too.
+    Suppress,
+    /// Only people who have not confirmed their address, and who were added and asked to confirm it before this time. It
+    /// leaves nothing. Another instance may have recorded a confirmation a moment ago.
+    Unconfirmed {
+        /// The time that an entry, and the last request to confirm it, must be older than.
+        before: SystemTime,
+    },
+}
 
-    /// Records facts about the entries of addresses, in any spelling, and returns for each fact whether its address is
-    /// on the list. Facts about other addresses are not recorded. Once the future resolves, the facts are durable. It
-    /// waits while the store is busy.
-    ///
-    /// # Errors
-    /// Like [`join`](Self::join). Some facts may be recorded. Repeating the call is safe.
-    fn add_facts(&self, facts: Vec<(Email, Fact)>) -> StoreFuture<'_, Vec<bool>>;
+/// The outcome of a correction.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub enum CorrectOutcome {
+    /// The entry has the new address.
+    Corrected,
+    /// The old address is not on the list.
+    NotListed,
+    /// Another entry has the new address. Nothing was changed.
+    NewAddressListed,
+}
 
-    /// Switches the recording of events on or off, durably. While it is on, each change of a person records its
-    /// [`Event`]s in the same step, whichever process makes the change. Switching it off drops those that wait.
-    ///
-    /// # Errors
-    /// Like [`join`](Self::join). Repeating the call is safe.
-    fn record_events(&self, is_on: bool) -> StoreFuture<'_, ()>;
+/// The result of a compaction.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub struct Compaction {
+    /// Size of the store's files before, in bytes.
+    pub bytes_before: u64,
+    /// Size of the store's files after, in bytes.
+    pub bytes_after: u64,
+}
 
-    /// Returns the recorded events with numbers above this one, which is at least 0, and their numbers, in this order: at
-    /// most [`CALL_MAX`]. Those of a person are in the order in which they happened. Returns `None` if the list records
-    /// none.
-    ///
-    /// Only one of several processes gets events: the one that asked first, until
-    /// [`EVENT_LEASE`](super::EVENT_LEASE) after its last call.
-    ///
-    /// # Errors
-    /// Like [`join`](Self::join).
-    fn events_after(&self, number: u64) -> StoreFuture<'_, Option<Vec<(u64, Event)>>>;
+/// Maximum number of entries, addresses, facts or deliveries in a call of a store. In a list on this machine, this many
+/// share a sync. With the longest addresses and sources, and a fact and a lifted suppression for each, they are 46 KiB, and
+/// with their events 140 KiB. Together with what sled rewrites for them, they are less than a segment of its log (512 KiB). At most one segment may
+/// begin between two syncs: after a power cut with several unsynced segments, `open()` hung forever.
+pub const CALL_MAX: usize = 128;
 
-    /// Removes the events with these numbers, durably, because they are delivered or given up.
-    ///
-    /// # Errors
-    /// Like [`join`](Self::join). Repeating the call is safe.
-    fn finish_events(&self, numbers: Vec<u64>) -> StoreFuture<'_, ()>;
-
-    /// Resolves when the store can accept a sign-up.
-    ///
-    /// # Errors
-    /// Like [`join`](Self::join).
-    fn ready(&self) -> StoreFuture<'_, ()>;
-
-    /// Returns the number of entries. The count is exact and kept up to date, so this never walks the list.
-    fn count(&self) -> u64 {
-        *self.watch_count().borrow()
+/// Fails if a call has more than [`CALL_MAX`] items. Every store calls it first.
+pub(super) fn check_call(items: usize) -> Result<(), StoreError> {
+    match items <= CALL_MAX {
+        true => Ok(()),
+        false => Err(StoreError::CallTooLarge),
     }
-
-    /// Subscribes to changes of [`count`](Self::count).
-    fn watch_count(&self) -> watch::Receiver<u64>;
 }
 
 /// A part of a list, and a line of a backup. A backup has them in this order, except that the deliveries of each message

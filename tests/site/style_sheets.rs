@@ -47,7 +47,7 @@ fn raw_value() -> Regex {
 }
 
 #[test]
-fn recognizes_raw_values() {
+fn recognises_raw_values() {
     for css in [
         "margin: 2px;",
         "margin: calc(1rem + 3em);",

@@ -28,7 +28,7 @@ pub(in crate::cli) fn read(path: Option<&Path>) -> anyhow::Result<String> {
     decode(&bytes)
 }
 
-/// Returns a text whose lines end as in Unix. UTF-16 is recognized by its byte order mark. Invalid UTF-8 is replaced: it
+/// Returns a text whose lines end as in Unix. UTF-16 is recognised by its byte order mark. Invalid UTF-8 is replaced: it
 /// matters only in cells that are used.
 ///
 /// # Errors

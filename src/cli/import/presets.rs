@@ -1,4 +1,4 @@
-//! The files of other programs. They are data: `presets.json` says how a file is recognized, and has the options that
+//! The files of other programs. They are data: `presets.json` says how a file is recognised, and has the options that
 //! an owner would type for it.
 
 use std::sync::LazyLock;

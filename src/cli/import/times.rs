@@ -91,7 +91,7 @@ pub(super) fn parse_format(format: &str) -> anyhow::Result<String> {
     let written = strtime::format(format, SAMPLE).unwrap_or_default();
     ensure!(
         day(format, &written).as_deref() == Some("8 September 2026"),
-        "write the date with %d, %m and %Y, as in %d.%m.%Y for 21.11.2026; a time of day after it is recognized; %s is \
+        "write the date with %d, %m and %Y, as in %d.%m.%Y for 21.11.2026; a time of day after it is recognised; %s is \
          seconds since 1970"
     );
     Ok(format.to_owned())

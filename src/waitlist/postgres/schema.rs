@@ -77,7 +77,7 @@ const CREATE_TABLES: [&str; 9] = [
     // number: from 0, in each message. recipient: the hash of the address, as in `waitlist_suppressed`. state: `waiting`,
     // `sending`, `accepted`, `deferred`, `refused`, `unknown` or `skipped`. since: when it got into this state. code,
     // reply: what the mail server replied. added_by, begun_by: the ids of the requests that have added it, and begun it
-    // last. By them, a client recognizes its own changes after it has lost the response. leased_until: when a delivery
+    // last. By them, a client recognises its own changes after it has lost the response. leased_until: when a delivery
     // that has begun becomes unknown.
     "CREATE TABLE IF NOT EXISTS waitlist_deliveries (
         message text NOT NULL REFERENCES waitlist_messages (id),
