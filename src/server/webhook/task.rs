@@ -23,8 +23,8 @@ use crate::{
 const LEASE_RENEWAL: Duration = Duration::from_secs(EVENT_LEASE.as_secs() / 3);
 /// Pause after the store has failed.
 const STORE_PAUSE: Duration = Duration::from_secs(5);
-/// Number of the longest pauses in an hour.
-const LONG: u32 = 6;
+/// A time is long ago after this number of the longest pauses: an hour.
+const LONG_AGO_PAUSES: u32 = 6;
 
 /// Sends the events of a list. Ends when the list no longer records them.
 pub async fn run_webhook(sender: &WebhookSender, list: &dyn Waitlist) {
@@ -174,7 +174,7 @@ impl Task<'_> {
 
     /// Returns whether a time is an hour ago: several of the longest pauses.
     fn is_long_ago(&self, time: Instant) -> bool {
-        time.elapsed() > self.sender.times.longest_pause * LONG
+        time.elapsed() > self.sender.times.longest_pause * LONG_AGO_PAUSES
     }
 
     /// Returns how long all events wait from now on.

@@ -26,6 +26,8 @@ use super::{
 /// `leased_until`. `waitlist_events` has the events, in the order of `number` for each person: the second change of a
 /// person waits for the first one, so its number is higher.
 ///
+/// It is created only if there is no trigger of this name: a change of the function needs another name for both.
+///
 /// The trigger runs with the rights of its creator, so that a user who may only change people records events too.
 const CREATE_EVENTS: &str = "
     LOCK TABLE waitlist_entries IN SHARE ROW EXCLUSIVE MODE;
