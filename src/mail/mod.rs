@@ -1,6 +1,7 @@
 //! Messages to the people on the list.
 //!
 //! - `template`: [`Template`], a message in Markdown, and what it becomes for one person.
+//! - `message_writer`: [`MessageWriter`], which writes the e-mail of a message for each person.
 //! - `compose`: turns it into the bytes of an e-mail.
 //! - `person_token`: [`PersonTokens`], which name a person in a link without showing the address.
 //! - `code_message`: the message that asks a person to confirm the address, and its code.
@@ -13,6 +14,7 @@ mod code_message;
 mod compose;
 mod dkim;
 mod mailer;
+mod message_writer;
 mod person_token;
 mod setup_error;
 mod smtp;
@@ -22,6 +24,7 @@ pub use code_message::{CODE_LEN, confirmation_code, confirmation_message};
 pub use compose::{ComposeError, MessageHeaders, compose, message_id, recipient_address};
 pub use dkim::DkimSigner;
 pub use mailer::{Mailer, is_deferred_by_objection};
+pub use message_writer::{MessageWriter, WrittenMessage};
 pub use person_token::{PersonTokens, TokenPurpose};
 pub use setup_error::{DkimKeyError, MailSetupError};
 pub use smtp::{

@@ -3,7 +3,7 @@
 //! - `args`: the options.
 //! - `identity`: whether a message is the one that a file name or a subject suggests.
 //! - `recipients`: chooses the people, and finds their addresses. `plan`: the result.
-//! - `message_writer`: writes the e-mail for each person. `preview`: the first one as it would look.
+//! - `preview`: the first e-mail as it would look.
 //! - `test_copy`: sends a copy to any address. `abandon`: gives up the rest of an interrupted send.
 //! - `sender`: sends the messages.
 //! - `brake`: stops a send that harms the sender's reputation.
@@ -12,7 +12,6 @@ mod abandon;
 mod args;
 mod brake;
 mod identity;
-mod message_writer;
 mod plan;
 mod preview;
 mod recipients;
@@ -32,10 +31,9 @@ use super::{
 };
 use crate::{
     exit::print_stderr,
-    mail::{DkimSigner, PersonTokens, SmtpClient, SmtpTimeouts, Template, TokenPurpose},
-    waitlist::{DeliveryState, MessageId},
+    mail::{DkimSigner, MessageWriter, SmtpClient, SmtpTimeouts, Template},
+    waitlist::{DeliveryState, ListKey, MessageId},
 };
-use message_writer::MessageWriter;
 use plan::{Plan, SkipReason};
 use sender::Sender;
 
@@ -54,23 +52,21 @@ pub(super) fn run(args: &SendArgs) -> anyhow::Result<()> {
     let key = list.list_key()?;
     let writer = MessageWriter {
         template: &template,
+        id: template.id().clone(),
         settings: &settings,
         origin,
         product: &args.product,
-        tokens: PersonTokens::new(&key, TokenPurpose::Unsubscribe),
-        key,
-        signer,
+        signer: signer.as_ref(),
     };
     let (smtp, host) = (&settings.smtp, settings.from.domain());
     let client = || SmtpClient::new(smtp, host, SmtpTimeouts::default());
     let check_size = |max_position| {
-        let longest = writer.render(max_position, &writer.sample_url());
-        let checked = Template::check_size(&longest);
+        let checked = writer.check_size(max_position);
         checked.map_err(|problem| anyhow!("{}: {problem}", args.file.display()))
     };
     if let Some(to) = &args.recipients.test {
         check_size(1)?;
-        return test_copy::send(&writer, &client()?, to, &args.common.output);
+        return test_copy::send(&writer, &key, &client()?, to, &args.common.output);
     }
     identity::check(&list, &template, args.new_message)?;
     let plan = recipients::choose(&list, template.id(), key, args)?;
@@ -87,19 +83,20 @@ pub(super) fn run(args: &SendArgs) -> anyhow::Result<()> {
         confirm(&plan, &template, &location.to_string())?;
     }
     let client = client()?;
-    check_connections(args, &writer, &client, &plan)?;
-    send(args, &list, &writer, &client, plan)
+    check_connections(args, &writer, &key, &client, &plan)?;
+    send(args, &list, &writer, key, &client, plan)
 }
 
 /// Checks the site and the mail server before anything is recorded: a wrong password must not begin a message.
 fn check_connections(
     args: &SendArgs,
     writer: &MessageWriter<'_>,
+    key: &ListKey,
     client: &SmtpClient,
     plan: &Plan,
 ) -> anyhow::Result<()> {
     let email = plan.people().find_map(|person| person.email.as_ref());
-    let link = email.and_then(|email| Some((email, writer.unsubscribe_url(email)?)));
+    let link = email.and_then(|email| Some((email, writer.unsubscribe_url(key, email).ok()?)));
     if let (Some((email, url)), false) = (link, args.skip_link_check) {
         let checked = wait_for(check_link_of(email, &url));
         checked.with_context(|| {
@@ -122,10 +119,11 @@ fn send(
     args: &SendArgs,
     list: &WaitlistHandle,
     writer: &MessageWriter<'_>,
+    key: ListKey,
     client: &SmtpClient,
     mut plan: Plan,
 ) -> anyhow::Result<()> {
-    let id = writer.template.id();
+    let id = &writer.id;
     let mut json = preview::to_json(&plan, writer);
     list.call(|list| list.add_message(identity::message(writer.template)))?;
     let recipients = plan.record(list, id)?;
@@ -140,7 +138,7 @@ fn send(
         None
     })
     .context("cannot handle signals")?;
-    let sender = Sender::new(list, writer, client, args.rate, give_up);
+    let sender = Sender::new(list, writer, key, client, args.rate, give_up);
     let (counts, stop) = sender.send_all(&recipients);
     json["results"] = json!(counts);
     args.common

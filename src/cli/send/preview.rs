@@ -5,13 +5,10 @@ use std::io;
 
 use serde_json::{Value, json};
 
-use super::{
-    message_writer::MessageWriter,
-    plan::{Plan, Recipient},
-};
+use super::plan::{Plan, Recipient};
 use crate::{
     cli::{delivery_counts::DeliveryCounts, terminal::output::OutputArgs},
-    mail::RenderedMessage,
+    mail::{MessageWriter, RenderedMessage},
     waitlist::Email,
 };
 
@@ -33,7 +30,7 @@ pub(super) fn to_json(plan: &Plan, writer: &MessageWriter<'_>) -> Value {
     json["recipients"] = json!(plan.people().count());
     json["addresses"] = json!(addresses.map(Email::as_typed).collect::<Vec<_>>());
     json["selected"] = json!(plan.selected);
-    json["message"] = writer.template.id().as_str().into();
+    json["message"] = writer.id.as_str().into();
     let first = render_first(plan, writer);
     json["first"] = first.map_or(Value::Null, |(_, message)| {
         json!({ "subject": message.subject, "text": message.text, "html": message.html })

@@ -9,14 +9,14 @@ use indicatif::ProgressIterator;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::{brake::Brake, message_writer::MessageWriter, plan::Recipient};
+use super::{brake::Brake, plan::Recipient};
 use crate::{
     cli::{
         delivery_counts::DeliveryCounts, terminal::progress::progress, wait_for,
         waitlist_handle::WaitlistHandle,
     },
-    mail::{ComposeError, Mailer, SmtpClient},
-    waitlist::{DeliveryResult, DeliveryState, DeliveryStatus, Email},
+    mail::{ComposeError, Mailer, MessageWriter, SmtpClient},
+    waitlist::{DeliveryResult, DeliveryState, DeliveryStatus, Email, ListKey},
 };
 
 /// Time in which a message is tried again over a new connection.
@@ -32,6 +32,7 @@ const CONNECT_PAUSES: [Duration; 3] = [
 pub(super) struct Sender<'a> {
     list: &'a WaitlistHandle,
     writer: &'a MessageWriter<'a>,
+    key: ListKey,
     mailer: Mailer<'a>,
     /// Cancelled when the owner interrupts the send: the message under way is given up, unless its end is written.
     give_up: CancellationToken,
@@ -48,6 +49,7 @@ impl<'a> Sender<'a> {
     pub(super) fn new(
         list: &'a WaitlistHandle,
         writer: &'a MessageWriter<'a>,
+        key: ListKey,
         client: &'a SmtpClient,
         rate: u32,
         give_up: CancellationToken,
@@ -56,6 +58,7 @@ impl<'a> Sender<'a> {
         Self {
             list,
             writer,
+            key,
             mailer: Mailer::new(client, bounce_address, give_up.clone()),
             give_up,
             stop: None,
@@ -95,7 +98,7 @@ impl<'a> Sender<'a> {
     /// Begins a delivery, sends the message, and records the result. One at a time: after a crash, only one is in doubt.
     /// Returns the state.
     fn send(&mut self, recipient: &Recipient) -> DeliveryState {
-        let id = self.writer.template.id();
+        let id = &self.writer.id;
         let starts = || vec![recipient.delivery.start(recipient.number)];
         let begun = self.list.call(|list| list.begin_deliveries(id, starts()));
         if !matches!(begun.as_deref(), Ok([true])) {
@@ -134,7 +137,7 @@ impl<'a> Sender<'a> {
         let Some(email) = &recipient.email else {
             return has_left;
         };
-        let message = match self.writer.write(email, recipient.position) {
+        let message = match self.writer.write(&self.key, email, recipient.position) {
             Err(ComposeError::Address) => return Ok(DeliveryStatus::new(DeliveryState::Refused)),
             // It would fail for everybody.
             written => written.map_err(|error| error.to_string())?,
@@ -147,9 +150,8 @@ impl<'a> Sender<'a> {
             if connected.is_ok() && !self.is_listed(email).map_err(|error| error.to_string())? {
                 return has_left;
             }
-            let secrets = slice::from_ref(&message.token);
             let sent = connected.and_then(|()| {
-                let sent = self.mailer.send(email, &message.bytes, secrets);
+                let sent = self.mailer.send(email, &message.bytes, &message.secrets);
                 wait_for(sent)
             });
             let error = match sent {

@@ -1,25 +1,23 @@
 //! `landing send --test`: sends a copy to any address. The ledger knows nothing of it.
 
-use std::slice;
-
 use anyhow::{Context, bail};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::message_writer::MessageWriter;
 use crate::{
     cli::{terminal::output::OutputArgs, wait_for},
-    mail::{Mailer, SmtpClient},
-    waitlist::{DeliveryState, Email},
+    mail::{Mailer, MessageWriter, SmtpClient},
+    waitlist::{DeliveryState, Email, ListKey},
 };
 
 pub(super) fn send(
     writer: &MessageWriter<'_>,
+    key: &ListKey,
     client: &SmtpClient,
     to: &Email,
     output: &OutputArgs,
 ) -> anyhow::Result<()> {
-    let message = writer.write_copy(to)?;
+    let message = writer.write_copy(key, to)?;
     let server = &writer.settings.smtp;
     let mut mailer = Mailer::new(
         client,
@@ -28,7 +26,7 @@ pub(super) fn send(
     );
     let sent = wait_for(async {
         mailer.connect().await?;
-        let sent = mailer.send(to, &message.bytes, slice::from_ref(&message.token));
+        let sent = mailer.send(to, &message.bytes, &message.secrets);
         let sent = sent.await;
         mailer.quit().await;
         sent

@@ -1,0 +1,133 @@
+//! Writes the e-mail for each person: of a message of the owner, which is sent by a command or by the server.
+
+use std::time::SystemTime;
+
+use uuid::Uuid;
+
+use super::{
+    compose::{ComposeError, MessageHeaders, compose, message_id},
+    dkim::DkimSigner,
+    person_token::{PersonTokens, TokenPurpose},
+    template::{Placeholders, RenderedMessage, Template, TemplateProblem},
+};
+use crate::{
+    config::{MailSettings, Origin},
+    waitlist::{Email, ListKey, MessageId},
+};
+
+/// Length of the token of a person whose address has 65 to 128 bytes.
+const LONG_TOKEN_LEN: usize = 208;
+
+/// Writes the e-mails of a message.
+#[derive(Clone, Debug)]
+pub struct MessageWriter<'a> {
+    /// The message.
+    pub template: &'a Template,
+    /// The id by which the ledger knows it.
+    pub id: MessageId,
+    /// The sender.
+    pub settings: &'a MailSettings,
+    /// The public URL of the site, for the links.
+    pub origin: &'a Origin,
+    /// The name of the product.
+    pub product: &'a str,
+    /// Signs the e-mails. Otherwise the mail server does.
+    pub signer: Option<&'a DkimSigner>,
+}
+
+/// The e-mail for a person.
+pub struct WrittenMessage {
+    /// The e-mail.
+    pub bytes: Vec<u8>,
+    /// The token and perhaps the code of the person, which neither the log nor the ledger must get from a server that quotes
+    /// the message.
+    pub secrets: Vec<String>,
+}
+
+impl MessageWriter<'_> {
+    /// Returns the text of the message for a person.
+    pub fn render(&self, position: u64, unsubscribe: &str) -> RenderedMessage {
+        self.template.render(&Placeholders {
+            product: self.product,
+            position,
+            unsubscribe: Some(unsubscribe),
+            postal_address: self.settings.postal_address.as_deref(),
+        })
+    }
+
+    /// Checks the size of the message for people up to a position, also with a long address.
+    ///
+    /// # Errors
+    /// [`TemplateProblem::TooLongAsHtml`].
+    pub fn check_size(&self, max_position: u64) -> Result<(), TemplateProblem> {
+        let url = self.url(&"x".repeat(LONG_TOKEN_LEN));
+        Template::check_size(&self.render(max_position, &url))
+    }
+
+    /// Returns the token of a person's unsubscribe page.
+    fn token(key: &ListKey, email: &Email) -> Result<String, ComposeError> {
+        let tokens = PersonTokens::new(key, TokenPurpose::Unsubscribe);
+        tokens.token(email).ok_or(ComposeError::NoToken)
+    }
+
+    /// Returns the URL of a person's unsubscribe page.
+    ///
+    /// # Errors
+    /// [`ComposeError::NoToken`].
+    pub fn unsubscribe_url(&self, key: &ListKey, email: &Email) -> Result<String, ComposeError> {
+        Ok(self.url(&Self::token(key, email)?))
+    }
+
+    fn url(&self, token: &str) -> String {
+        format!("{}/unsubscribe/{token}", self.origin.as_str())
+    }
+
+    /// Writes the e-mail for a person on the list with this key.
+    ///
+    /// # Errors
+    /// [`ComposeError`].
+    pub fn write(
+        &self,
+        key: &ListKey,
+        email: &Email,
+        position: u64,
+    ) -> Result<WrittenMessage, ComposeError> {
+        let id = message_id(key, &self.id, email, &self.settings.from);
+        self.write_with_id(key, email, position, &id)
+    }
+
+    /// Writes a copy of the e-mail that is not the person's own. Its id differs, because mail programs show only one e-mail
+    /// with an id.
+    ///
+    /// # Errors
+    /// [`ComposeError`].
+    pub fn write_copy(&self, key: &ListKey, email: &Email) -> Result<WrittenMessage, ComposeError> {
+        let id = Uuid::now_v7().simple();
+        let id = format!("{id}@{}", self.settings.from.domain());
+        self.write_with_id(key, email, 1, &id)
+    }
+
+    fn write_with_id(
+        &self,
+        key: &ListKey,
+        email: &Email,
+        position: u64,
+        message_id: &str,
+    ) -> Result<WrittenMessage, ComposeError> {
+        let token = Self::token(key, email)?;
+        let unsubscribe = self.url(&token);
+        let message = self.render(position, &unsubscribe);
+        let headers = MessageHeaders {
+            from: &self.settings.from,
+            to: email,
+            message_id,
+            date: SystemTime::now(),
+            host: self.origin.host(),
+            unsubscribe: Some(&unsubscribe),
+            signer: self.signer,
+        };
+        let bytes = compose(&headers, &message)?;
+        let secrets = vec![token];
+        Ok(WrittenMessage { bytes, secrets })
+    }
+}
