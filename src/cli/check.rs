@@ -16,7 +16,10 @@ use super::{
     time::{rfc3339, time_problem},
     waitlist_handle::{SelectedEntries, WaitlistHandle},
 };
-use crate::waitlist::{Email, Selection};
+use crate::{
+    server::MessageKind,
+    waitlist::{Email, Selection},
+};
 
 #[derive(clap::Args)]
 #[command(after_help = "Example: landing check && echo all is well")]
@@ -61,6 +64,8 @@ struct CheckReport {
     count_corrected_by: Option<i64>,
     /// `None` if no server has ever asked people to confirm their address.
     confirmations: Option<ConfirmationCounts>,
+    /// `None` if no server has ever welcomed people.
+    welcome: Option<ConfirmationCounts>,
     /// The events that wait for the webhook. `None` if the last server had none.
     webhook_waiting: Option<u64>,
     webhook_waiting_since: Option<String>,
@@ -83,7 +88,7 @@ impl CheckReport {
             let (one, many) = ("suppressed address", "suppressed addresses");
             writeln!(out, "{}", counted(self.suppressed, one, many))?;
         }
-        if let Some(counts) = &self.confirmations {
+        for counts in [&self.confirmations, &self.welcome].into_iter().flatten() {
             counts.write(out)?;
         }
         if let (Some(waiting), Some(since)) = (self.webhook_waiting, &self.webhook_waiting_since) {
@@ -99,14 +104,15 @@ fn check(list: &WaitlistHandle) -> anyhow::Result<CheckReport> {
     let SelectedEntries { entries, count } = list.entries(Selection::default())?;
     let bar = progress(count, "reading");
     let mut seen = HashSet::new();
-    let mut confirmations = ConfirmationCounts::read(list)?;
+    let mut confirmations = ConfirmationCounts::read(list, MessageKind::Code)?;
+    let mut welcome = ConfirmationCounts::read(list, MessageKind::Welcome)?;
     let webhook = list.call(|list| list.pending_events())?;
     let (mut read, mut faults) = (0, Vec::new());
     for entry in entries.progress_with(bar) {
         let entry = entry?;
         read += 1;
-        if let Some(confirmations) = &mut confirmations {
-            confirmations.add(&entry);
+        for counts in [&mut confirmations, &mut welcome].into_iter().flatten() {
+            counts.add(&entry);
         }
         let invalid = Email::parse(entry.email.as_typed()).err();
         let invalid = invalid.map(|error| error.to_string());
@@ -131,6 +137,7 @@ fn check(list: &WaitlistHandle) -> anyhow::Result<CheckReport> {
         suppressed: list.suppressions()?.len() as u64,
         count_corrected_by: None,
         confirmations,
+        welcome,
         webhook_waiting: webhook.map(|pending| pending.count),
         webhook_waiting_since: webhook.and_then(|it| it.oldest).map(rfc3339),
     })

@@ -1,4 +1,4 @@
-//! Counts the messages that ask people to confirm their address, for `landing check`.
+//! Counts the messages that the server sends by itself, for `landing check`.
 
 use std::{
     io::{self, Write},
@@ -9,18 +9,20 @@ use serde::Serialize;
 
 use super::{terminal::output::counted, waitlist_handle::WaitlistHandle};
 use crate::{
-    server::{ATTEMPTS_MAX, AskedPeople, count_recent},
+    server::{AskedPeople, MessageKind, count_recent},
     waitlist::{ListKey, MessageId, WaitlistEntry},
 };
 
-/// The messages that ask people to confirm their address.
+/// The messages of a kind.
 #[derive(Serialize)]
 pub(super) struct ConfirmationCounts {
     last_24_hours: u64,
     /// People whose message is still to be sent.
     waiting: u64,
-    /// People who got no message, and get none.
+    /// People who may have got no message, and get none.
     given_up: u64,
+    #[serde(skip)]
+    kind: MessageKind,
     #[serde(skip)]
     key: ListKey,
     #[serde(skip)]
@@ -30,20 +32,26 @@ pub(super) struct ConfirmationCounts {
 }
 
 impl ConfirmationCounts {
-    /// Reads the ledger. Returns `None` if no server has ever asked people.
-    pub(super) fn read(list: &WaitlistHandle) -> anyhow::Result<Option<Self>> {
-        // A server notes the day before it asks anybody.
-        if !list.messages()?.iter().any(|it| it.id.is_confirmation()) {
+    /// Reads the ledger. Returns `None` if no server has ever sent such messages.
+    pub(super) fn read(list: &WaitlistHandle, kind: MessageKind) -> anyhow::Result<Option<Self>> {
+        // A server notes the day before it asks anybody, and the welcome message before it runs.
+        let is_of_kind = |id: &MessageId| match kind {
+            MessageKind::Code => id.is_confirmation(),
+            MessageKind::Welcome => *id == kind.id(),
+        };
+        let messages = list.messages()?;
+        let Some(message) = messages.iter().find(|it| is_of_kind(&it.id)) else {
             return Ok(None);
-        }
-        let deliveries = list.deliveries(&MessageId::confirmation())?;
+        };
+        let deliveries = list.deliveries(&kind.id())?;
         let now = SystemTime::now();
         Ok(Some(Self {
             last_24_hours: count_recent(&deliveries, now) as u64,
             waiting: 0,
             given_up: 0,
+            kind,
             key: list.list_key()?,
-            asked: AskedPeople::new(&deliveries),
+            asked: AskedPeople::new(kind, Some(message.begun_at), &deliveries),
             now,
         }))
     }
@@ -58,15 +66,20 @@ impl ConfirmationCounts {
     pub(super) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let messages = counted(self.last_24_hours, "message", "messages");
         let waiting = counted(self.waiting, "person waits", "people wait");
+        let purpose = match self.kind {
+            MessageKind::Code => "to confirm an address",
+            MessageKind::Welcome => "of welcome",
+        };
         writeln!(
             out,
-            "{messages} to confirm an address in the last 24 hours, {waiting} for one"
+            "{messages} {purpose} in the last 24 hours, {waiting} for one"
         )?;
         if self.given_up > 0 {
             let given_up = counted(self.given_up, "person", "people");
             writeln!(
                 out,
-                "{given_up} got none for certain in {ATTEMPTS_MAX} attempts: `landing messages confirmation` says why"
+                "{given_up} got none for certain: `landing messages {}` says why",
+                self.kind.id()
             )?;
         }
         Ok(())

@@ -35,7 +35,8 @@ Every recipient of a message is in one of these states:
   sending   a command is sending it, or was killed less than 20 minutes ago
   waiting   the send was interrupted before
 
-`landing send --continue` goes on with the deferred and waiting ones. The server continues those of confirmation.")]
+`landing send --continue` goes on with the deferred and waiting ones. The server continues its own, \
+confirmation and confirmation-welcome.")]
 pub(super) struct MessagesArgs {
     /// Message whose recipients are listed, except those who were accepted
     id: Option<MessageId>,

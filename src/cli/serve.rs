@@ -33,7 +33,7 @@ use super::{
 use crate::{
     config::Config,
     copy,
-    server::{AppState, ConfirmationSender, WebhookSender, run_webhook, serve},
+    server::{AppState, WebhookSender, run_webhook, serve},
     waitlist::{Outage, SledWaitlist},
 };
 
@@ -216,8 +216,7 @@ fn open(
     inherited: Option<ServerSocket>,
     runtime: &Handle,
 ) -> anyhow::Result<Opened> {
-    let sender = config.confirm_settings()?.map(ConfirmationSender::new);
-    let sender = sender.transpose()?;
+    let mut sender = serve_check::confirmation_sender(config)?;
     let webhook = config.webhook_settings()?.map(WebhookSender::new);
     let webhook = webhook.transpose()?;
     let bound = inherited.map_or_else(|| ServerSocket::bind(config.addr), Ok);
@@ -238,11 +237,18 @@ fn open(
         Some(socket) => socket,
         None => ServerSocket::bind(config.addr)?,
     };
-    // Without a webhook, events would only wait.
-    let recording = runtime.block_on(served.list.record_events(webhook.is_some()));
-    recording
+    let begin = async {
+        // Without a webhook, events would only wait.
+        served.list.record_events(webhook.is_some()).await?;
+        match &mut sender {
+            Some(sender) => sender.begin_welcome(&*served.list).await,
+            None => Ok(()),
+        }
+    };
+    let begun = runtime.block_on(begin);
+    begun
         .map_err(|error| list_error::describe(&error, &store.to_string()))
-        .context("cannot switch the events for the webhook on or off")?;
+        .context("cannot note in the waitlist what the webhook and the welcome message need")?;
     let state = AppState::new(config, Arc::clone(&served.list), sender);
     Ok(Opened {
         served,

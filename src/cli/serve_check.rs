@@ -4,11 +4,11 @@
 
 use std::{io, path::Path};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 
 use super::{
-    control::ControlClient, server_socket::ServerSocket, store_location::StoreLocation,
-    terminal::output::print_to_stdout,
+    control::ControlClient, send::read_template, server_socket::ServerSocket,
+    store_location::StoreLocation, terminal::output::print_to_stdout,
 };
 use crate::{config::Config, server::ConfirmationSender, waitlist::SledWaitlist};
 
@@ -22,9 +22,7 @@ pub(super) fn run(
     inherited: Option<ServerSocket>,
 ) -> anyhow::Result<()> {
     let confirm_settings = config.confirm_settings()?;
-    if let Some(settings) = &confirm_settings {
-        ConfirmationSender::new(settings.clone())?;
-    }
+    confirmation_sender(config)?;
     let webhook = config.webhook_settings()?;
     store.warn_of_other_owner();
     let list = match store {
@@ -43,19 +41,35 @@ pub(super) fn run(
         writeln!(out, "address: {address}")?;
         writeln!(out, "origin: {}", origin.as_str())?;
         if let Some(settings) = confirm_settings {
-            let mail = settings.mail;
+            let (mail, welcome) = (settings.mail, settings.welcome);
             writeln!(
                 out,
                 "confirmations: from {} by {}",
                 mail.from.mailbox(),
                 mail.smtp
             )?;
+            if let Some(file) = welcome {
+                writeln!(out, "welcome: {}", file.display())?;
+            }
         }
         if let Some(webhook) = webhook {
             writeln!(out, "webhook: {}", webhook.origin)?;
         }
         writeln!(out, "the settings are valid; nothing was changed")
     })
+}
+
+/// Reads and checks what the server needs to ask people for a confirmation, and to welcome them.
+pub(super) fn confirmation_sender(config: &Config) -> anyhow::Result<Option<ConfirmationSender>> {
+    let Some(settings) = config.confirm_settings()? else {
+        return Ok(None);
+    };
+    let file = settings.welcome.clone();
+    let welcome = file.as_deref().map(read_template).transpose()?;
+    let sender = ConfirmationSender::new(settings, welcome)?;
+    let checked = sender.check_welcome();
+    checked.map_err(|problem| anyhow!("{}: {problem}", file.unwrap_or_default().display()))?;
+    Ok(Some(sender))
 }
 
 const FOUND: &str = "found";

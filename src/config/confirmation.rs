@@ -1,5 +1,7 @@
 //! The options for confirming addresses (double opt-in).
 
+use std::path::PathBuf;
+
 use clap::builder::BoolishValueParser;
 
 use super::{
@@ -25,7 +27,7 @@ pub struct ConfirmOptions {
     )]
     confirm_days: u32,
 
-    /// Maximum number of messages that ask for a confirmation, in 24 hours
+    /// Maximum number of messages that ask for a confirmation or welcome people, in 24 hours
     #[arg(
         long,
         env = "LANDING_CONFIRM_PER_DAY",
@@ -34,6 +36,10 @@ pub struct ConfirmOptions {
         value_parser = number::<u32>(1..=1_000_000)
     )]
     confirm_per_day: u32,
+
+    /// Message in Markdown, as for `landing send`, to each person who has confirmed the address
+    #[arg(long, env = "LANDING_WELCOME", value_name = "FILE")]
+    welcome: Option<PathBuf>,
 }
 
 /// The option that the server and `landing send` share.
@@ -57,6 +63,8 @@ pub struct ConfirmSettings {
     pub days: u32,
     /// Maximum number of messages in 24 hours.
     pub messages_per_day: u32,
+    /// The file with the message to people who have confirmed.
+    pub welcome: Option<PathBuf>,
 }
 
 impl ConfirmSwitch {
@@ -72,8 +80,12 @@ impl Config {
     /// # Errors
     /// [`InvalidMailSetting`].
     pub fn confirm_settings(&self) -> Result<Option<ConfirmSettings>, InvalidMailSetting> {
+        let welcome = self.confirm.welcome.clone();
         if !self.confirm.switch.is_on() {
-            return Ok(None);
+            return match welcome {
+                Some(_) => Err(InvalidMailSetting::WelcomeUnconfirmed),
+                None => Ok(None),
+            };
         }
         let origin = self.origin.clone();
         Ok(Some(ConfirmSettings {
@@ -82,6 +94,7 @@ impl Config {
             product: self.product.clone(),
             days: self.confirm.confirm_days,
             messages_per_day: self.confirm.confirm_per_day,
+            welcome,
         }))
     }
 }

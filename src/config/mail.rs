@@ -112,6 +112,12 @@ pub enum InvalidMailSetting {
         "the public URL of the site is not set; set it with --origin or LANDING_ORIGIN: the links in messages need it"
     )]
     NoOrigin,
+    /// People would be welcomed who have not confirmed their address.
+    #[error(
+        "--welcome (LANDING_WELCOME) needs --confirm-signups: without it, the message would go to every address that \
+         somebody types in"
+    )]
+    WelcomeUnconfirmed,
     /// The sender is invalid.
     #[error(
         "--mail-from (LANDING_MAIL_FROM): expected a name and an address, such as \"Steward <hello@steward.example>\""

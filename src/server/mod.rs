@@ -25,7 +25,7 @@
 //! |---|---|
 //! | `people` | the list, signing up and confirming |
 //! | `admission` | the extractor of a form: the cross-site check, the rate limit, the body, the preconditions; where a visitor comes from |
-//! | `confirmation` | asking people to confirm their address |
+//! | `confirmation` | asking people to confirm their address, and welcoming them |
 //! | `list_key` | the key of the list, for links and codes |
 //! | `webhook` | reports people who join, confirm or leave to another program |
 //! | `http_client` | the client for requests to other servers |
@@ -79,7 +79,7 @@ use tokio::{net::TcpListener, time::sleep};
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
 pub use client::{ClientKey, TrustedProxies};
-pub use confirmation::{ATTEMPTS_MAX, AskedPeople, ConfirmationSender, count_recent};
+pub use confirmation::{AskedPeople, ConfirmationSender, MessageKind, count_recent};
 pub use connections::{bind, listen, take_address};
 pub use error::RequestError;
 pub use http_client::http_client;
@@ -139,7 +139,7 @@ pub async fn serve(
     let page_refresh = pages::keep_fresh(Arc::clone(&state.pages));
     let _page_refresh = AbortOnDropHandle::new(tokio::spawn(page_refresh));
     let (people, stopping) = (Arc::clone(&state.people), Arc::clone(&state.shutdown));
-    // If it is aborted, the message under way is unknown, and is sent again after the next start.
+    // If it is aborted, the message under way is unknown. A code is sent again after the next start.
     let messages = AbortOnDropHandle::new(tokio::spawn(async move {
         if let Some(confirmation) = &people.confirmation {
             confirmation::run(confirmation, &stopping).await;

@@ -99,7 +99,7 @@ pub struct Message {
     pub begun_at: SystemTime,
     /// The subject, or the beginning of it.
     subject: Box<str>,
-    /// The SHA-256 of its text in Markdown. `None` if nobody has written it in a file.
+    /// The SHA-256 of its text in Markdown. `None` if a server sends it, whose text may change.
     pub text_digest: Option<[u8; 32]>,
 }
 
@@ -309,9 +309,11 @@ impl DeliveryStatus {
 /// Maximum length of an id, in bytes.
 const MAX_BYTES: usize = 64;
 
-/// The id of the message that asks people to confirm their address, and of the days on which a server did.
+/// The ids of the message that asks people to confirm their address, of the days on which a server did, and of the message to
+/// those who have.
 const CONFIRMATION: &str = "confirmation";
 const CONFIRMATION_DAYS: &str = "confirmation-days";
+const WELCOME: &str = "confirmation-welcome";
 
 /// The id of a message, by which the ledger knows who has had it: 1 to 64 characters of `a-z`, `0-9` and `-`.
 #[derive(Clone, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
@@ -340,9 +342,14 @@ impl MessageId {
         Self(CONFIRMATION_DAYS.into())
     }
 
+    /// Returns the id of the message to people who have confirmed their address. It has a delivery for each.
+    pub fn welcome() -> Self {
+        Self(WELCOME.into())
+    }
+
     /// Returns whether this is one of these ids. The owner cannot use them.
     pub fn is_confirmation(&self) -> bool {
-        [CONFIRMATION, CONFIRMATION_DAYS].contains(&&*self.0)
+        [CONFIRMATION, CONFIRMATION_DAYS, WELCOME].contains(&&*self.0)
     }
 
     /// Wraps an id that was parsed before it was stored.

@@ -1,8 +1,9 @@
 //! Runs the site inside the test process, on a free port and with a new store.
 
-use std::{sync::Arc, time::Duration};
+use std::{fs, sync::Arc, time::Duration};
 
 use landing::{
+    mail::Template,
     server::{AppState, ConfirmationSender, bind, listen, serve},
     waitlist::{SledWaitlist, Waitlist},
 };
@@ -84,10 +85,19 @@ impl TestSite {
         let config = parse_config(options).expect("valid options");
         let shutdown_grace = Duration::from_secs(config.shutdown_grace);
         let settings = config.confirm_settings().expect("complete settings");
-        let sender = settings.map(ConfirmationSender::new);
+        let sender = settings.map(|settings| {
+            let welcome = settings.welcome.as_deref().map(|file| {
+                let text = fs::read_to_string(file).expect("a file");
+                Template::parse("welcome.md", &text).expect("a message")
+            });
+            ConfirmationSender::new(settings, welcome)
+        });
         let mut sender = sender.transpose().expect("settings that work");
         if let (Some(sender), Some(interval)) = (&mut sender, sweep_interval) {
             sender.sweep_interval = interval;
+        }
+        if let Some(sender) = &mut sender {
+            sender.begin_welcome(&*list).await.expect("a message");
         }
         // It may read the list.
         let state = spawn_blocking(move || AppState::new(&config, list, sender));

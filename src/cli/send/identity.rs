@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Reads and parses a message.
-pub(super) fn read_template(file: &Path) -> anyhow::Result<Template> {
+pub(in crate::cli) fn read_template(file: &Path) -> anyhow::Result<Template> {
     let name = file.display().to_string();
     let text = fs::read(file).with_context(|| format!("cannot read {name}"))?;
     let text =
@@ -22,7 +22,7 @@ pub(super) fn read_template(file: &Path) -> anyhow::Result<Template> {
         .map_err(|TemplateError { line, problem }| anyhow!("{name}:{line}: {problem}"))?;
     if template.id().is_confirmation() {
         bail!(
-            "{name}: the id {} is for messages that ask to confirm an address; choose another name",
+            "{name}: the id {} is for messages of the server; choose another name",
             template.id()
         );
     }

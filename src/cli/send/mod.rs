@@ -38,9 +38,10 @@ use plan::{Plan, SkipReason};
 use sender::Sender;
 
 pub(in crate::cli) use args::SendArgs;
+pub(in crate::cli) use identity::read_template;
 
 pub(super) fn run(args: &SendArgs) -> anyhow::Result<()> {
-    let template = identity::read_template(&args.file)?;
+    let template = read_template(&args.file)?;
     let location = args.common.store.announce_location()?;
     if args.recipients.abandon {
         return abandon::abandon(&location.open()?, template.id(), &args.common.output);

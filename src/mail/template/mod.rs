@@ -29,7 +29,11 @@ const TEMPLATE_MAX_BYTES: usize = 64 << 10;
 const HTML_MAX_BYTES: usize = 100_000;
 
 /// The placeholders.
-const PLACEHOLDERS: [&str; 3] = ["{product}", "{position}", placeholders::UNSUBSCRIBE];
+const PLACEHOLDERS: [&str; 3] = [
+    "{product}",
+    placeholders::POSITION,
+    placeholders::UNSUBSCRIBE,
+];
 
 /// A message in Markdown.
 #[derive(Clone, Debug)]
@@ -103,6 +107,13 @@ impl Template {
     /// Returns the id.
     pub fn id(&self) -> &MessageId {
         &self.id
+    }
+
+    /// Returns whether the message has the person's position, which the list must be read for.
+    pub fn has_position(&self) -> bool {
+        [&self.subject, &self.text]
+            .iter()
+            .any(|text| text.contains(placeholders::POSITION))
     }
 
     /// Returns the subject, with its placeholders.

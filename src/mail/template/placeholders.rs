@@ -5,6 +5,8 @@ use html_escape::encode_quoted_attribute;
 use super::{PLACEHOLDERS, error::TemplateProblem};
 use crate::copy;
 
+/// The placeholder for the position on the list.
+pub(super) const POSITION: &str = "{position}";
 /// The placeholder for the unsubscribe link.
 pub(super) const UNSUBSCRIBE: &str = "{unsubscribe}";
 
@@ -55,7 +57,7 @@ impl Placeholders<'_> {
     /// Returns the placeholders with their values. The name of the product comes last, so nothing in it is replaced.
     fn values(&self) -> [(&'static str, String); 3] {
         [
-            ("{position}", self.position.to_string()),
+            (POSITION, self.position.to_string()),
             (UNSUBSCRIBE, self.unsubscribe.unwrap_or_default().to_owned()),
             ("{product}", self.product.to_owned()),
         ]

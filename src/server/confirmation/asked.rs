@@ -1,30 +1,35 @@
-//! What the ledger says about the people who were asked: whether one must be asked again, and whether time is up.
+//! What the ledger says about the people who got a message: whether one must get it again, and whether time is up.
 
 use std::{
     collections::HashMap,
     time::{Duration, SystemTime},
 };
 
-use super::history::{AttemptResult, DAY, DeliveryAttempt, age, doubled_pause};
+use super::{
+    history::{AttemptResult, DAY, DeliveryAttempt, age, doubled_pause},
+    kind::MessageKind,
+};
 use crate::{
     mail::is_deferred_by_objection,
     waitlist::{
         AddressHash, Delivery, DeliveryResult, DeliveryStart, DeliveryState, DeliveryStatus,
-        MessageId, StoreError, Waitlist, WaitlistEntry,
+        StoreError, Waitlist, WaitlistEntry,
     },
 };
 
 /// How often a message is tried. With the pauses between, that takes three days.
-pub const ATTEMPTS_MAX: u32 = 20;
+const ATTEMPTS_MAX: u32 = 20;
 /// The first pauses before a message is tried again, after the server has asked for it, and if nobody knows whether it was
 /// sent. They double, up to the longest one.
 const DEFERRED_PAUSE: Duration = Duration::from_secs(60);
 const UNKNOWN_PAUSE: Duration = Duration::from_secs(10);
 const LONGEST_PAUSE: Duration = Duration::from_secs(6 * 60 * 60);
 
-/// The people who were asked, by the hashes of their addresses.
-#[derive(Default)]
+/// The people who got a message, by the hashes of their addresses.
 pub struct AskedPeople {
+    pub(super) kind: MessageKind,
+    /// Only people who have confirmed since then are welcomed.
+    since: Option<SystemTime>,
     people: HashMap<AddressHash, LastDelivery>,
 }
 
@@ -36,7 +41,7 @@ struct LastDelivery {
     accepted_at: Option<SystemTime>,
 }
 
-/// How to ask a person.
+/// How to send a message to a person.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Due {
     /// The delivery that is tried again, if there is one.
@@ -46,8 +51,8 @@ pub(super) struct Due {
 }
 
 impl AskedPeople {
-    /// Takes the deliveries of the ledger.
-    pub fn new(deliveries: &[Delivery]) -> Self {
+    /// Takes the deliveries of a message. `since` is when the welcome message was begun: if it was not, nobody is welcomed.
+    pub fn new(kind: MessageKind, since: Option<SystemTime>, deliveries: &[Delivery]) -> Self {
         let mut people = HashMap::<_, LastDelivery>::new();
         for (number, delivery) in (0..).zip(deliveries) {
             let DeliveryStatus { state, since, .. } = delivery.status;
@@ -61,7 +66,11 @@ impl AskedPeople {
             };
             people.insert(delivery.recipient, last);
         }
-        Self { people }
+        Self {
+            kind,
+            since,
+            people,
+        }
     }
 
     /// Returns whether a message to a person is still to be sent.
@@ -69,14 +78,18 @@ impl AskedPeople {
         self.due(hash, entry, now).is_some()
     }
 
-    /// Returns how to ask a person: nothing was sent since the last sign-up, or it must be tried again.
+    /// Returns how to send the message to a person: nothing was sent since the last sign-up, or it must be tried again.
     pub(super) fn due(
         &self,
         hash: AddressHash,
         entry: &WaitlistEntry,
         now: SystemTime,
     ) -> Option<Due> {
-        let asked_at = entry.asked_at.filter(|_| entry.confirmed_at.is_none())?;
+        let asked_at = match self.kind {
+            MessageKind::Code => entry.asked_at,
+            MessageKind::Welcome => self.since.filter(|it| entry.confirmed_at >= Some(*it)),
+        };
+        let asked_at = asked_at.filter(|_| self.kind.is_for(entry))?;
         let new = Due {
             retry: None,
             pause: Duration::ZERO,
@@ -84,7 +97,7 @@ impl AskedPeople {
         let Some(last) = self.people.get(&hash) else {
             return Some(new);
         };
-        if let Some(pause) = retry_pause(&last.start) {
+        if let Some(pause) = retry_pause(self.kind, &last.start) {
             let waited = match (last.start.state, last.since) {
                 // Another process is sending it. If that was killed, the ledger says so later.
                 (DeliveryState::Sending, _) => Duration::ZERO,
@@ -93,18 +106,21 @@ impl AskedPeople {
             let (retry, pause) = (Some(last.start), pause.saturating_sub(waited));
             return Some(Due { retry, pause });
         }
+        if self.kind == MessageKind::Welcome {
+            return None;
+        }
         // If the clock was wrong at the sign-up, one message is enough.
         let was_asked = last.since.is_none_or(|since| since >= asked_at) || asked_at > now;
         let was_sent = last.start.state != DeliveryState::Skipped;
         (!was_asked || !was_sent).then_some(new)
     }
 
-    /// Returns whether a person has got no message, and gets none although the address is not confirmed: it was tried as often
-    /// as any is.
+    /// Returns whether a person may have got no message, and gets none any more: it was tried as often as any is, or it may have
+    /// arrived and must not come twice.
     pub fn is_given_up(&self, hash: AddressHash, entry: &WaitlistEntry, now: SystemTime) -> bool {
         let last = self.people.get(&hash);
         let has_failed = last.is_some_and(|last| is_open(last.start.state));
-        entry.awaits_confirmation() && has_failed && !self.is_due(hash, entry, now)
+        self.kind.is_for(entry) && has_failed && !self.is_due(hash, entry, now)
     }
 
     /// Returns whether the time of a person who has not confirmed the address is up: the mail server has accepted a message
@@ -138,11 +154,15 @@ pub(super) fn is_open(state: DeliveryState) -> bool {
 }
 
 /// Returns the pause before a delivery is tried again, or `None` if nothing more happens with it.
-pub(super) fn retry_pause(delivery: &DeliveryStart) -> Option<Duration> {
-    let first = match delivery.state {
-        DeliveryState::Waiting => return Some(Duration::ZERO),
-        DeliveryState::Deferred => DEFERRED_PAUSE,
-        DeliveryState::Sending | DeliveryState::Unknown => UNKNOWN_PAUSE,
+pub(super) fn retry_pause(kind: MessageKind, delivery: &DeliveryStart) -> Option<Duration> {
+    use MessageKind::{Code, Welcome};
+    let first = match (delivery.state, kind) {
+        (DeliveryState::Waiting, _) => return Some(Duration::ZERO),
+        // The server was stopped, or the person had left and has come back. A new code has a delivery of its own.
+        (DeliveryState::Skipped, Welcome) => return Some(Duration::ZERO),
+        (DeliveryState::Deferred, _) => DEFERRED_PAUSE,
+        // It may have arrived. Nothing else may arrive twice.
+        (DeliveryState::Sending | DeliveryState::Unknown, Code) => UNKNOWN_PAUSE,
         _ => return None,
     };
     let pause = doubled_pause(first, delivery.attempts, LONGEST_PAUSE);
@@ -170,7 +190,11 @@ pub(super) fn result_of(status: &DeliveryStatus) -> Option<AttemptResult> {
 
 /// Returns the attempts of the last 24 hours. All attempts of a delivery count as of the last one, and have its result, because
 /// the ledger keeps only that. If the last one has sent nothing, an earlier one may have arrived.
-pub(super) fn recent_attempts(deliveries: &[Delivery], now: SystemTime) -> Vec<DeliveryAttempt> {
+pub(super) fn recent_attempts(
+    kind: MessageKind,
+    deliveries: &[Delivery],
+    now: SystemTime,
+) -> Vec<DeliveryAttempt> {
     let mut recent = Vec::new();
     for (number, delivery) in (0..).zip(deliveries) {
         // A delivery that has begun has no time until it is tried again.
@@ -187,7 +211,7 @@ pub(super) fn recent_attempts(deliveries: &[Delivery], now: SystemTime) -> Vec<D
         };
         recent.extend((1..=attempts).map(|attempt| DeliveryAttempt {
             at,
-            number: (number, attempt),
+            number: (kind, number, attempt),
             recipient: delivery.recipient,
             by: None,
             result,
@@ -198,12 +222,13 @@ pub(super) fn recent_attempts(deliveries: &[Delivery], now: SystemTime) -> Vec<D
 
 /// Returns how many of the deliveries count against the budget of the last 24 hours, with all their attempts.
 pub fn count_recent(deliveries: &[Delivery], now: SystemTime) -> usize {
-    recent_attempts(deliveries, now).len()
+    recent_attempts(MessageKind::Code, deliveries, now).len()
 }
 
 /// Records the result of an attempt, unless another process has taken this one for dead and has begun the delivery again.
 pub(super) async fn finish(
     list: &dyn Waitlist,
+    kind: MessageKind,
     delivery: &DeliveryStart,
     status: DeliveryStatus,
 ) -> Result<(), StoreError> {
@@ -212,7 +237,7 @@ pub(super) async fn finish(
         attempt: delivery.attempts,
         status,
     };
-    let finished = list.finish_deliveries(&MessageId::confirmation(), vec![result]);
+    let finished = list.finish_deliveries(&kind.id(), vec![result]);
     match finished.await {
         Err(StoreError::Superseded) => Ok(()),
         finished => finished,

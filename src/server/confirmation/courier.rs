@@ -1,29 +1,28 @@
 //! Sends one message, and records it before and after.
 
-use std::time::SystemTime;
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use tokio::task::spawn_blocking;
 
 use super::{
     asked::finish,
+    kind::MessageKind,
     task::{AskError, Task},
 };
 use crate::{
     copy,
     mail::{
-        ComposeError, MessageHeaders, PersonTokens, TokenPurpose, compose, confirmation_code,
-        confirmation_message, message_id,
+        ComposeError, MessageHeaders, PersonTokens, TokenPurpose, WrittenMessage, compose,
+        confirmation_code, confirmation_message, message_id,
     },
     waitlist::{
         Delivery, DeliveryStart, DeliveryState, DeliveryStatus, ListKey, Message, MessageId,
-        StoreError, WaitlistEntry,
+        Selection, StoreError, Waitlist, WaitlistEntry,
     },
 };
-
-/// The e-mail for a person.
-struct WrittenMessage {
-    bytes: Vec<u8>,
-    /// The token and the code, which neither the log nor the ledger must get from a server that quotes the message.
-    secrets: [String; 2],
-}
 
 impl Task<'_> {
     /// Sends a message to a person. `retry` is the delivery that is tried again; without it, there is a new one. Returns what
@@ -34,30 +33,37 @@ impl Task<'_> {
     /// the mailbox is full, the result is that this program refuses the message.
     pub(super) async fn send(
         &mut self,
+        kind: MessageKind,
         key: &ListKey,
         entry: &WaitlistEntry,
         retry: Option<DeliveryStart>,
         is_full: bool,
     ) -> Result<Option<(DeliveryStart, DeliveryStatus)>, AskError> {
         let start = retry.unwrap_or(DeliveryStart {
-            number: self.known,
+            number: self.known[kind as usize],
             state: DeliveryState::Waiting,
             attempts: 0,
         });
-        let message = match self.write(key, entry, start.number) {
-            Ok(message) => Some(message).filter(|_| !is_full),
-            Err(ComposeError::Address) => None,
-            Err(error) => return Err(error.into()),
+        let written = match kind {
+            MessageKind::Code => self
+                .write_code(key, entry, start.number)
+                .map_err(Into::into),
+            MessageKind::Welcome => self.write_welcome(key, entry).await,
         };
-        if retry.is_none() && !self.add(key, entry).await? {
+        let message = match written {
+            Ok(message) => Some(message).filter(|_| !is_full),
+            Err(AskError::Message(ComposeError::Address)) => None,
+            Err(error) => return Err(error),
+        };
+        if retry.is_none() && !self.add(kind, key, entry).await? {
             return Ok(None);
         }
-        let (list, id) = (&self.confirmation.list, MessageId::confirmation());
-        if list.begin_deliveries(&id, vec![start]).await? != [true] {
+        let list = &self.confirmation.list;
+        if list.begin_deliveries(&kind.id(), vec![start]).await? != [true] {
             return Ok(None);
         }
         let mut status = match message {
-            Some(message) => self.deliver(entry, &message).await,
+            Some(message) => self.deliver(kind, entry, &message).await,
             None => DeliveryStatus::new(DeliveryState::Refused),
         };
         if is_unexplained(&status) {
@@ -69,9 +75,12 @@ impl Task<'_> {
             attempts: start.attempts + 1,
             ..start
         };
-        finish(&**list, &done, status.clone()).await?;
+        finish(&*self.confirmation.list, kind, &done, status.clone()).await?;
         // Only now: after an error the ledger may have a new delivery, so it must be read again.
-        self.known += u32::from(retry.is_none());
+        self.known[kind as usize] += u32::from(retry.is_none());
+        if kind == MessageKind::Welcome {
+            self.welcomed.insert(key.hash(entry.email.key()));
+        }
         Ok(Some((done, status)))
     }
 
@@ -79,11 +88,18 @@ impl Task<'_> {
     /// again: an attempt that has sent nothing would count in the ledger.
     async fn deliver(
         &mut self,
+        kind: MessageKind,
         entry: &WaitlistEntry,
         WrittenMessage { bytes, secrets }: &WrittenMessage,
     ) -> DeliveryStatus {
         let (skipped, deferred) = (DeliveryState::Skipped, DeliveryState::Deferred);
         loop {
+            // Connecting and reading the position take time: the person may have left or confirmed a moment ago.
+            match self.confirmation.list.person(&entry.email).await {
+                Ok(Some(entry)) if kind.is_for(&entry) => {}
+                Ok(_) => return DeliveryStatus::new(skipped),
+                Err(_) => return DeliveryStatus::new(deferred),
+            }
             match self.mailer.send(&entry.email, bytes, secrets).await {
                 Ok(Some(status)) => return status,
                 Ok(None) => {}
@@ -93,28 +109,31 @@ impl Task<'_> {
             if self.mailer.connect().await.is_err() {
                 return DeliveryStatus::new(deferred);
             }
-            // Connecting takes time: the person may have left or confirmed a moment ago.
-            match self.confirmation.list.person(&entry.email).await {
-                Ok(Some(entry)) if entry.awaits_confirmation() => {}
-                Ok(_) => return DeliveryStatus::new(skipped),
-                Err(_) => return DeliveryStatus::new(deferred),
-            }
         }
     }
 
     /// Adds a delivery to a person, which has not begun. Returns false if another process has added one.
-    async fn add(&mut self, key: &ListKey, entry: &WaitlistEntry) -> Result<bool, StoreError> {
-        let (list, id) = (&self.confirmation.list, MessageId::confirmation());
-        if self.known == 0 {
+    async fn add(
+        &mut self,
+        kind: MessageKind,
+        key: &ListKey,
+        entry: &WaitlistEntry,
+    ) -> Result<bool, StoreError> {
+        let (list, id, known) = (
+            &self.confirmation.list,
+            kind.id(),
+            self.known[kind as usize],
+        );
+        if kind == MessageKind::Code && known == 0 {
             let message = Message::new(id.clone(), SystemTime::now(), copy::mail::CONFIRM_SUBJECT);
             list.add_message(message).await?;
         }
         let delivery = Delivery::waiting(key.hash(entry.email.key()));
-        list.add_deliveries(&id, self.known, vec![delivery]).await
+        list.add_deliveries(&id, known, vec![delivery]).await
     }
 
-    /// Writes the message for a person.
-    fn write(
+    /// Writes the code for a person.
+    fn write_code(
         &self,
         key: &ListKey,
         entry: &WaitlistEntry,
@@ -144,9 +163,47 @@ impl Task<'_> {
         };
         Ok(WrittenMessage {
             bytes: compose(&headers, &message)?,
-            secrets: [token, code],
+            secrets: vec![token, code],
         })
     }
+
+    /// Writes the welcome message for a person.
+    async fn write_welcome(
+        &self,
+        key: &ListKey,
+        entry: &WaitlistEntry,
+    ) -> Result<WrittenMessage, AskError> {
+        let writer = self.confirmation.sender.welcome_writer();
+        let writer = writer.expect("nobody waits for a welcome without one");
+        let position = match writer.template.has_position() {
+            true => position(Arc::clone(&self.confirmation.list), entry.clone()).await?,
+            false => 0,
+        };
+        Ok(writer.write(key, &entry.email, position)?)
+    }
+}
+
+/// Returns the position of a person on the list, from 1, as `landing send` counts. It is any if the person has left.
+async fn position(list: Arc<dyn Waitlist>, entry: WaitlistEntry) -> Result<u64, StoreError> {
+    let key = entry.email.key();
+    let selection = Selection {
+        until: Some(entry.joined_at + Duration::from_millis(1)),
+        newest_first: true,
+        ..Selection::default()
+    };
+    let count = move || {
+        let entries = list.entries(selection)?;
+        let position = entries.selected_count();
+        // People who have joined in the same millisecond may be after this one.
+        for (after, found) in (0..).zip(entries) {
+            if found?.email.key() == key {
+                return Ok(position - after);
+            }
+        }
+        Ok(0)
+    };
+    let counted = spawn_blocking(count).await;
+    counted.map_err(|_| StoreError::Unreadable)?
 }
 
 /// Returns whether a refusal does not say that it is about the person, as `550 relay not permitted` does not. The person gets

@@ -8,6 +8,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use super::kind::MessageKind;
 use crate::{server::ClientKey, waitlist::AddressHash};
 
 /// Maximum number of messages to a mailbox in 24 hours.
@@ -30,12 +31,12 @@ pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(15 * 60);
 
 pub(super) const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// An attempt to ask a person.
+/// An attempt to send a message to a person.
 #[derive(Clone, Copy)]
 pub(super) struct DeliveryAttempt {
     pub(super) at: SystemTime,
-    /// The number of the delivery, and that of the attempt. The ledger and this process know an attempt by them.
-    pub(super) number: (u32, u32),
+    /// The message, the number of the delivery, and that of the attempt. The ledger and this process know an attempt by them.
+    pub(super) number: (MessageKind, u32, u32),
     pub(super) recipient: AddressHash,
     /// `None` if another process has made the attempt.
     pub(super) by: Option<ClientKey>,
@@ -110,10 +111,15 @@ impl History {
         self.attempts.push_back(attempt);
     }
 
-    /// Takes the attempts of the ledger into account, which has those of other processes too.
-    pub(super) fn merge(&mut self, ledger: Vec<DeliveryAttempt>, now: SystemTime) {
+    /// Takes the attempts of a message in the ledger into account, which has those of other processes too.
+    pub(super) fn merge(
+        &mut self,
+        kind: MessageKind,
+        ledger: Vec<DeliveryAttempt>,
+        now: SystemTime,
+    ) {
         let mut attempts: Vec<_> = self.attempts.drain(..).collect();
-        attempts.retain(|attempt| attempt.by.is_some());
+        attempts.retain(|attempt| attempt.by.is_some() || attempt.number.0 != kind);
         let own: HashSet<_> = attempts.iter().map(|attempt| attempt.number).collect();
         attempts.extend(ledger.into_iter().filter(|it| !own.contains(&it.number)));
         attempts.retain(|attempt| age(attempt.at, now) < DAY);
@@ -181,9 +187,9 @@ impl History {
         troubles.map(|it| it.by).collect::<HashSet<_>>().len()
     }
 
-    /// Returns whether a mailbox has had this number of messages.
+    /// Returns whether a mailbox has had this number of codes. A stranger can cause nothing else.
     pub(super) fn has_had(&self, max: usize, mailbox: AddressHash, recipient: AddressHash) -> bool {
-        let arrived = self.attempts.iter().filter(|attempt| {
+        let arrived = self.codes().filter(|attempt| {
             attempt.result.may_have_arrived()
                 && (self.mailboxes.get(&attempt.recipient) == Some(&mailbox)
                     || attempt.recipient == recipient)
@@ -193,8 +199,13 @@ impl History {
 
     /// Returns whether there was an attempt to ask a person since a time.
     pub(super) fn has_since(&self, recipient: AddressHash, since: SystemTime) -> bool {
-        let mut attempts = self.attempts.iter();
-        attempts.any(|attempt| attempt.recipient == recipient && attempt.at >= since)
+        self.codes()
+            .any(|attempt| attempt.recipient == recipient && attempt.at >= since)
+    }
+
+    fn codes(&self) -> impl Iterator<Item = &DeliveryAttempt> {
+        let attempts = self.attempts.iter();
+        attempts.filter(|attempt| attempt.number.0 == MessageKind::Code)
     }
 }
 

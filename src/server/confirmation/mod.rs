@@ -1,4 +1,4 @@
-//! Confirming addresses (double opt-in), if the owner has switched that on.
+//! Confirming addresses (double opt-in), and a message to those who have, if the owner has switched that on.
 //!
 //! The store is the truth. A sign-up says durably that the site must ask the person ([`WaitlistEntry::asked_at`]), and the
 //! message `confirmation` in the ledger has a delivery for each time that somebody was asked. So a sign-up never waits for
@@ -17,20 +17,25 @@
 //! addresses that do not exist waits before everybody does, and so does one whose messages the mail server objects to
 //! (`history`). After a restart, the clients are forgotten, and the people found in the store are like one client.
 //!
+//! **A welcome comes once.** A person is due who has confirmed since the message `confirmation-welcome` was begun, and has no
+//! delivery of it, or one that must be tried again. So the list is the outbox here too. One whose result is unknown is not sent
+//! again. Codes go first, and all welcomes together are like one client.
+//!
 //! **Somebody is erased only after a fair chance.** The mail server has accepted a message to the person, and since then the
 //! site was asking on `--confirm-days` days. It notes these days in the ledger (`confirmation-days`), because a time alone
 //! says neither that confirmations were switched on nor that the clock was right.
 //!
-//! - `queue`: the people to ask, and the order.
+//! - `kind`: the two messages. `queue`: the people who wait for one, and the order.
 //! - `history`: the attempts of the last 24 hours, and the limits that follow from them.
 //! - `mailbox`: the addresses of a mailbox.
-//! - `task`: asks one person after another. `courier`: sends one message.
+//! - `task`: sends one message after another. `courier`: sends one.
 //! - `asked`: what the ledger says. `sweep`: what the task finds in the list.
 //! - `tries`: wrong codes.
 
 mod asked;
 mod courier;
 mod history;
+mod kind;
 mod mailbox;
 mod queue;
 mod sweep;
@@ -39,7 +44,7 @@ mod tries;
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::{Duration, SystemTime},
+    time::{Duration, Instant, SystemTime},
 };
 
 use tokio::sync::Notify;
@@ -47,12 +52,16 @@ use tokio::sync::Notify;
 use super::{ClientKey, RequestError, list_key::ListKeyCache};
 use crate::{
     config::ConfirmSettings,
-    mail::{DkimSigner, MailSetupError, SmtpClient, SmtpTimeouts, confirmation_code},
-    waitlist::{Email, Fact, StoreError, Waitlist},
+    mail::{
+        DkimSigner, MailSetupError, MessageWriter, SmtpClient, SmtpTimeouts, Template,
+        TemplateProblem, confirmation_code,
+    },
+    waitlist::{Email, Fact, Ledger, Message, MessageId, StoreError, Waitlist},
 };
-pub use asked::{ATTEMPTS_MAX, AskedPeople, count_recent};
+pub use asked::{AskedPeople, count_recent};
 use history::age;
-use queue::Queue;
+pub use kind::MessageKind;
+use queue::{Ask, Queue};
 pub(super) use task::run;
 use tries::Tries;
 
@@ -62,11 +71,14 @@ const PROMISE_INTERVAL: Duration = Duration::from_secs(60 * 60);
 /// Time between two sweeps.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(60 * 60);
 
-/// Sends the messages that ask people to confirm their address.
+/// Sends the messages that ask people to confirm their address, and that welcome them.
 pub struct ConfirmationSender {
     settings: ConfirmSettings,
     client: SmtpClient,
     signer: Option<DkimSigner>,
+    /// The message to people who have confirmed, if they have since it was begun.
+    welcome: Option<Template>,
+    welcome_since: Option<SystemTime>,
     /// Time between two sweeps: an hour.
     pub sweep_interval: Duration,
 }
@@ -76,25 +88,69 @@ impl ConfirmationSender {
     ///
     /// # Errors
     /// [`MailSetupError`].
-    pub fn new(settings: ConfirmSettings) -> Result<Self, MailSetupError> {
+    pub fn new(
+        settings: ConfirmSettings,
+        welcome: Option<Template>,
+    ) -> Result<Self, MailSetupError> {
         let hello_name = settings.mail.from.domain();
         let client = SmtpClient::new(&settings.mail.smtp, hello_name, SmtpTimeouts::default())?;
         Ok(Self {
             signer: DkimSigner::from_settings(&settings.mail)?,
             settings,
             client,
+            welcome,
+            welcome_since: None,
             sweep_interval: SWEEP_INTERVAL,
+        })
+    }
+
+    /// Checks the size of the welcome message.
+    ///
+    /// # Errors
+    /// [`TemplateProblem::TooLongAsHtml`].
+    pub fn check_welcome(&self) -> Result<(), TemplateProblem> {
+        let writer = self.welcome_writer();
+        writer.map_or(Ok(()), |it| it.check_size(u64::MAX))
+    }
+
+    /// Begins the welcome message, unless that was done before: people who confirm from now on get it. Call it before the
+    /// server runs.
+    ///
+    /// # Errors
+    /// Like [`Ledger::add_message`].
+    pub async fn begin_welcome(&mut self, list: &dyn Ledger) -> Result<(), StoreError> {
+        let Some(template) = &self.welcome else {
+            return Ok(());
+        };
+        let id = MessageId::welcome();
+        // Without a digest of the text, which the owner may change.
+        let message = Message::new(id.clone(), SystemTime::now(), template.subject());
+        list.add_message(message).await?;
+        let messages = list.messages().await?;
+        let begun = messages.iter().find(|it| it.id == id);
+        self.welcome_since = begun.map(|it| it.begun_at);
+        Ok(())
+    }
+
+    fn welcome_writer(&self) -> Option<MessageWriter<'_>> {
+        Some(MessageWriter {
+            template: self.welcome.as_ref()?,
+            id: MessageId::welcome(),
+            settings: &self.settings.mail,
+            origin: &self.settings.origin,
+            product: &self.settings.product,
+            signer: self.signer.as_ref(),
         })
     }
 }
 
-/// Asks people to confirm their address, and notes that they have.
+/// Asks people to confirm their address, notes that they have, and welcomes them.
 pub(super) struct Confirmation {
     sender: ConfirmationSender,
     list: Arc<dyn Waitlist>,
     key: Arc<ListKeyCache>,
     queue: Mutex<Queue>,
-    /// Wakes the task when somebody has signed up.
+    /// Wakes the task when somebody has signed up or confirmed.
     asked: Notify,
     tries: Tries,
 }
@@ -192,16 +248,22 @@ impl Confirmation {
         }
     }
 
-    /// Confirms an address. The time of the first confirmation stays. Returns whether the person is on the list.
+    /// Confirms an address, and welcomes the person. The time of the first confirmation stays. Returns whether the person is on
+    /// the list.
     pub(super) async fn confirm(&self, email: Email) -> Result<bool, StoreError> {
         match self.list.person(&email).await? {
-            None => Ok(false),
-            Some(entry) if entry.confirmed_at.is_some() => Ok(true),
-            Some(_) => {
-                let fact = Fact::ConfirmedAt(SystemTime::now());
-                Ok(self.list.add_facts(vec![(email, fact)]).await? == [true])
-            }
+            None => return Ok(false),
+            Some(entry) if entry.confirmed_at.is_some() => return Ok(true),
+            Some(_) => {}
         }
+        let fact = Fact::ConfirmedAt(SystemTime::now());
+        let is_listed = self.list.add_facts(vec![(email.clone(), fact)]).await? == [true];
+        if is_listed && self.sender.welcome_since.is_some() {
+            let ask = Ask::found(MessageKind::Welcome, email, None);
+            self.queue().add_later(ask, Instant::now());
+            self.asked.notify_one();
+        }
+        Ok(is_listed)
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {

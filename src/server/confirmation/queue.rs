@@ -1,7 +1,8 @@
-//! The people to ask, and the order. It may be lost at any time: a sweep fills it again from the store.
+//! The people who wait for a message, and the order. It may be lost at any time: a sweep fills it again from the store.
 
 use std::{cmp::Reverse, collections::HashMap, time::Instant};
 
+use super::kind::MessageKind;
 use crate::{
     server::ClientKey,
     waitlist::{DeliveryStart, Email},
@@ -14,10 +15,13 @@ pub(super) const PEOPLE_MAX: usize = 1 << 14;
 const PEOPLE_OF_CLIENT_MAX: usize = PEOPLE_MAX / 8;
 /// Maximum number of clients of a person.
 const CLIENTS_MAX: usize = 8;
+/// Maximum number of people to welcome among them. Those who wait for a code find room.
+const WELCOMES_MAX: usize = PEOPLE_MAX / 4;
 
-/// A person to ask.
+/// A person who waits for a message.
 #[derive(Clone, Debug)]
 pub(super) struct Ask {
+    pub(super) kind: MessageKind,
     pub(super) email: Email,
     /// The clients that have signed the person up: a stranger's, perhaps, and the person's own. The one that was served least
     /// counts, or the stranger could keep the person waiting. After a restart they are unknown, and all such people are like
@@ -27,11 +31,23 @@ pub(super) struct Ask {
     pub(super) retry: Option<DeliveryStart>,
 }
 
+impl Ask {
+    /// A person whom a sweep has found, or whom the site welcomes.
+    pub(super) fn found(kind: MessageKind, email: Email, retry: Option<DeliveryStart>) -> Self {
+        Self {
+            kind,
+            email,
+            by: vec![kind.client()],
+            retry,
+        }
+    }
+}
+
 /// The queue. Looking through all of it takes less than sending a message.
 #[derive(Default)]
 pub(super) struct Queue {
-    /// By the key of the address.
-    people: HashMap<String, QueuedAsk>,
+    /// By the message and the key of the address.
+    people: HashMap<(MessageKind, String), QueuedAsk>,
     /// How many were ever added.
     added: i64,
 }
@@ -47,7 +63,8 @@ struct QueuedAsk {
 impl Queue {
     /// Adds a person who has signed up a moment ago. One who waits goes on waiting.
     pub(super) fn add(&mut self, email: Email, by: ClientKey) {
-        if self.people.contains_key(&email.key()) {
+        let kind = MessageKind::Code;
+        if self.people.contains_key(&(kind, email.key())) {
             return self.add_client(&email, by);
         }
         let people = self.people.values();
@@ -58,6 +75,7 @@ impl Queue {
             self.drop_oldest();
         }
         let ask = Ask {
+            kind,
             email,
             by: vec![by],
             retry: None,
@@ -68,7 +86,7 @@ impl Queue {
 
     /// Notes another client that has signed a person up, if the person waits.
     pub(super) fn add_client(&mut self, email: &Email, by: ClientKey) {
-        if let Some(queued) = self.people.get_mut(&email.key())
+        if let Some(queued) = self.people.get_mut(&(MessageKind::Code, email.key()))
             && queued.ask.by.len() < CLIENTS_MAX
             && !queued.ask.by.contains(&by)
         {
@@ -76,16 +94,20 @@ impl Queue {
         }
     }
 
-    /// Adds a person who is asked after those who have signed up since, and not before `at`.
+    /// Adds a person who comes after those who have signed up since, and not before `at`.
     pub(super) fn add_later(&mut self, ask: Ask, at: Instant) {
-        if self.people.len() < PEOPLE_MAX / 2 {
+        let max = match ask.kind {
+            MessageKind::Code => PEOPLE_MAX / 2,
+            MessageKind::Welcome => WELCOMES_MAX,
+        };
+        if self.people.len() < max {
             self.added += 1;
             self.insert(ask, at, -self.added);
         }
     }
 
     fn insert(&mut self, ask: Ask, at: Instant, order: i64) {
-        let queued = self.people.entry(ask.email.key());
+        let queued = self.people.entry((ask.kind, ask.email.key()));
         queued.or_insert(QueuedAsk { ask, at, order });
     }
 
@@ -96,8 +118,8 @@ impl Queue {
         self.people.retain(|_, it| it.order >= *middle);
     }
 
-    /// Takes the person who is next: the newest sign-up of the client for which `rank` is lowest. Clients for which it is
-    /// `None` must wait. Returns the client too.
+    /// Takes the person who is next: codes go first, and of these the newest sign-up of the client for which `rank` is lowest.
+    /// Clients for which it is `None` must wait. Returns the client too.
     pub(super) fn take(
         &mut self,
         now: Instant,
@@ -105,8 +127,8 @@ impl Queue {
     ) -> Option<(Ask, ClientKey)> {
         let due = self.people.iter().filter(|(_, it)| it.at <= now);
         let of_clients = due.flat_map(|(key, it)| it.ask.by.iter().map(move |by| (key, it, *by)));
-        let ranked =
-            of_clients.filter_map(|(key, it, by)| Some(((rank(by)?, Reverse(it.order)), key, by)));
+        let ranked = of_clients
+            .filter_map(|(key, it, by)| Some(((key.0, rank(by)?, Reverse(it.order)), key, by)));
         let (_, key, by) = ranked.min_by_key(|(place, ..)| *place)?;
         let key = key.clone();
         Some((self.people.remove(&key)?.ask, by))

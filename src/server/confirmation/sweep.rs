@@ -1,4 +1,4 @@
-//! What the task finds in the store: people who must be asked, and people whose time is up.
+//! What the task finds in the store: people who must get a message, and people whose time is up.
 
 use std::{
     collections::{HashSet, VecDeque},
@@ -8,6 +8,7 @@ use std::{
 use super::{
     asked::{AskedPeople, Due, finish},
     history::{DAY, age},
+    kind::MessageKind,
     mailbox::hash_mailbox,
     queue::PEOPLE_MAX,
 };
@@ -24,19 +25,19 @@ const DAY_INTERVAL: Duration = Duration::from_secs(23 * 60 * 60);
 /// The result of a search.
 #[derive(Default)]
 pub(super) struct Findings {
-    /// The people to ask, the newest first. If there are too many for the queue, the oldest are missing.
-    pub(super) due: VecDeque<(Email, Due)>,
+    /// The people who must get a message, the newest first. If there are too many for the queue, the oldest are missing.
+    pub(super) due: VecDeque<(MessageKind, Email, Due)>,
     /// People who have not confirmed in time.
     pub(super) expired: Vec<Email>,
-    /// The mailboxes of the people who were asked in the last day.
+    /// The mailboxes of the people who got a message in the last day.
     pub(super) mailboxes: Vec<(AddressHash, AddressHash)>,
 }
 
-/// Looks through the list. It blocks on the disk.
+/// Looks through the list, for people to ask and people to welcome. It blocks on the disk.
 pub(super) fn find(
     list: &dyn Waitlist,
     key: &ListKey,
-    asked: &AskedPeople,
+    [asked, welcomed]: &[AskedPeople; 2],
     recent: &HashSet<AddressHash>,
     days: u32,
     noted: &[SystemTime],
@@ -51,8 +52,9 @@ pub(super) fn find(
                 .mailboxes
                 .push((hash, hash_mailbox(key, &entry.email)));
         }
-        if let Some(due) = asked.due(hash, &entry, now) {
-            found.due.push_front((entry.email, due));
+        let due = |it: &AskedPeople| Some((it.kind, it.due(hash, &entry, now)?));
+        if let Some((kind, due)) = due(asked).or_else(|| due(welcomed)) {
+            found.due.push_front((kind, entry.email, due));
             // More than the queue takes from a sweep.
             found.due.truncate(PEOPLE_MAX);
         } else if found.expired.len() < EXPIRED_MAX
@@ -97,6 +99,7 @@ pub(super) async fn note_day(
 /// and the mailbox of a person would stay full.
 pub(super) async fn date_interrupted(
     list: &dyn Waitlist,
+    kind: MessageKind,
     deliveries: &[Delivery],
     now: SystemTime,
 ) -> Result<(), StoreError> {
@@ -106,7 +109,7 @@ pub(super) async fn date_interrupted(
                 since: Some(now),
                 ..delivery.status.clone()
             };
-            finish(list, &delivery.start(number), status).await?;
+            finish(list, kind, &delivery.start(number), status).await?;
         }
     }
     Ok(())

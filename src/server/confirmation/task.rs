@@ -1,6 +1,7 @@
-//! The task: asks one person after another, and fills the queue from the store.
+//! The task: sends one message after another, and fills the queue from the store.
 
 use std::{
+    collections::HashSet,
     future::pending,
     sync::Arc,
     time::{Duration, Instant, SystemTime},
@@ -19,6 +20,7 @@ use super::{
         AttemptResult, DeliveryAttempt, History, LONGEST_PAUSE, MAILBOX_MESSAGES_MAX,
         SUPPRESSED_MESSAGES_MAX, pause_after,
     },
+    kind::MessageKind,
     mailbox::hash_mailbox,
     queue::Ask,
     sweep,
@@ -26,7 +28,9 @@ use super::{
 use crate::{
     mail::{ComposeError, Mailer},
     server::ClientKey,
-    waitlist::{DeliveryStart, DeliveryStatus, MessageId, ServerReply, StoreError, WaitlistEntry},
+    waitlist::{
+        AddressHash, DeliveryStart, DeliveryStatus, ServerReply, StoreError, WaitlistEntry,
+    },
 };
 
 /// Pause after the store has failed.
@@ -44,7 +48,7 @@ const LONGEST_PAUSE_FOR_ALL: Duration = Duration::from_secs(45);
 /// Pause before a person is asked after another process has changed the ledger.
 const CHANGED_LEDGER_PAUSE: Duration = Duration::from_millis(100);
 
-/// Asks people until the server stops. Then it finishes the message that is under way, unless the mail server is slow.
+/// Sends messages until the server stops. Then it finishes the message that is under way, unless the mail server is slow.
 pub(in crate::server) async fn run(confirmation: &Confirmation, stopping: &CancellationToken) {
     let give_up = CancellationToken::new();
     let follow_stop = async {
@@ -61,7 +65,8 @@ pub(in crate::server) async fn run(confirmation: &Confirmation, stopping: &Cance
             &sender.settings.mail.bounce_address,
             give_up.clone(),
         ),
-        known: 0,
+        known: [0; 2],
+        welcomed: HashSet::new(),
         history: History::new(sender.settings.messages_per_day),
         troubles: 0,
         paused_until: None,
@@ -92,8 +97,10 @@ pub(super) enum AskError {
 pub(super) struct Task<'a> {
     pub(super) confirmation: &'a Confirmation,
     pub(super) mailer: Mailer<'a>,
-    /// The number of deliveries in the ledger.
-    pub(super) known: u32,
+    /// The number of deliveries of each message in the ledger.
+    pub(super) known: [u32; 2],
+    /// The people who have a delivery of the welcome message, also those who have left.
+    pub(super) welcomed: HashSet<AddressHash>,
     history: History,
     /// How often in a row something went wrong that is about everybody, and until when everybody waits.
     troubles: u32,
@@ -175,7 +182,7 @@ impl Task<'_> {
         next.map_or(self.next_sweep, |next| next.min(self.next_sweep))
     }
 
-    /// Asks a person, and puts the person into the queue again if the message must be tried again.
+    /// Sends a message to a person, and puts the person into the queue again if it must be tried again.
     async fn ask(&mut self, ask: Ask, by: ClientKey) {
         match self.try_ask(&ask, by).await {
             Ok(None) => {}
@@ -194,22 +201,20 @@ impl Task<'_> {
         }
     }
 
-    /// Asks a person. Returns how to ask the person again, if the message must be tried again.
+    /// Sends a message to a person. Returns how to do it again, if it must be tried again.
     async fn try_ask(&mut self, ask: &Ask, by: ClientKey) -> Result<Option<Due>, AskError> {
         // After connecting, which takes time: the person may have left or confirmed a moment ago.
         let entry = self.confirmation.list.person(&ask.email).await?;
-        let Some(entry) = entry.filter(WaitlistEntry::awaits_confirmation) else {
+        let Some(entry) = entry.filter(|it| ask.kind.is_for(it)) else {
             return Ok(None);
         };
         let key = self.confirmation.key.get().await?;
         let recipient = key.hash(entry.email.key());
         let mailbox = hash_mailbox(&key, &entry.email);
         let mut retry = ask.retry;
-        let was_asked = |since| self.history.has_since(recipient, since);
         // A sweep has found the person too, another process has asked, or the person has joined again during the message.
-        let is_repeated = retry.is_none() && entry.asked_at.is_some_and(was_asked);
-        if is_repeated {
-            let asked = self.read_ledger().await?;
+        if retry.is_none() && self.was_sent(ask.kind, recipient, &entry) {
+            let asked = self.read_ledger(ask.kind).await?;
             let due = asked.due(recipient, &entry, SystemTime::now());
             // A pause also if the other process is sending the message now: it may be killed before it has a result.
             let Some(latest) = due.filter(|it| it.pause.is_zero()) else {
@@ -222,14 +227,15 @@ impl Task<'_> {
             true => SUPPRESSED_MESSAGES_MAX,
             false => MAILBOX_MESSAGES_MAX,
         };
-        let is_full = self.history.has_had(max, mailbox, recipient);
+        let is_code = ask.kind == MessageKind::Code;
+        let is_full = is_code && self.history.has_had(max, mailbox, recipient);
         // A message that the mailbox may have is sent again when there is room: the next sweeps find it.
-        if is_full && retry.is_some() {
+        if is_full && retry.is_some() || is_suppressed && !is_code {
             return Ok(None);
         }
-        let sent = self.send(&key, &entry, retry, is_full).await?;
+        let sent = self.send(ask.kind, &key, &entry, retry, is_full).await?;
         let Some((delivery, status)) = sent else {
-            let asked = self.read_ledger().await?;
+            let asked = self.read_ledger(ask.kind).await?;
             let due = asked.due(recipient, &entry, SystemTime::now());
             return Ok(due.map(|due| Due {
                 pause: due.pause.max(CHANGED_LEDGER_PAUSE),
@@ -239,18 +245,27 @@ impl Task<'_> {
         if let Some(result) = result_of(&status) {
             let attempt = DeliveryAttempt {
                 at: SystemTime::now(),
-                number: (delivery.number, delivery.attempts),
+                number: (ask.kind, delivery.number, delivery.attempts),
                 recipient,
                 by: Some(by),
                 result,
             };
             self.history.add(attempt, mailbox);
-            if result.may_have_arrived() {
+            if is_code && result.may_have_arrived() {
                 self.confirmation.tries.reset(&entry.email);
             }
             self.note(result, &status);
         }
-        Ok(next_attempt(delivery))
+        Ok(next_attempt(ask.kind, delivery))
+    }
+
+    /// Returns whether a message was perhaps sent to a person, so that the ledger must be read.
+    fn was_sent(&self, kind: MessageKind, recipient: AddressHash, entry: &WaitlistEntry) -> bool {
+        let was_asked = |since| self.history.has_since(recipient, since);
+        match kind {
+            MessageKind::Code => entry.asked_at.is_some_and(was_asked),
+            MessageKind::Welcome => self.welcomed.contains(&recipient),
+        }
     }
 
     /// Takes the result of an attempt into account, which may make everybody wait.
@@ -275,7 +290,7 @@ impl Task<'_> {
             self.pause_after_trouble(&words);
         } else {
             tracing::info!(
-                "a message that asks to confirm an address was not accepted, and will be tried again: {words}"
+                "a message to a person who has signed up was not accepted, and will be tried again: {words}"
             );
         }
     }
@@ -291,7 +306,7 @@ impl Task<'_> {
     fn pause(&mut self, pause: Duration, reason: &str) {
         self.paused_until = Some(Instant::now() + pause);
         tracing::warn!(
-            "messages that ask people to confirm their address are paused: {reason}; trying again in {} seconds; \
+            "messages to people who sign up are paused: {reason}; trying again in {} seconds; \
              {} people wait for one",
             pause.as_secs(),
             self.confirmation.queue().len()
@@ -317,7 +332,10 @@ impl Task<'_> {
     async fn try_sweep(&mut self) -> Result<(), StoreError> {
         let list = &self.confirmation.list;
         let key = self.confirmation.key.get().await?;
-        let asked = self.read_ledger().await?;
+        let asked = [
+            self.read_ledger(MessageKind::Code).await?,
+            self.read_ledger(MessageKind::Welcome).await?,
+        ];
         let recent = self.history.recipients();
         let now = SystemTime::now();
         let noted = sweep::note_day(&**list, &key, now).await?;
@@ -331,32 +349,38 @@ impl Task<'_> {
         self.history.add_mailboxes(found.mailboxes);
         {
             let mut queue = self.confirmation.queue();
-            for (email, due) in found.due {
-                let (by, retry) = (vec![ClientKey::UNKNOWN], due.retry);
-                queue.add_later(Ask { email, by, retry }, Instant::now() + due.pause);
+            for (kind, email, due) in found.due {
+                let ask = Ask::found(kind, email, due.retry);
+                queue.add_later(ask, Instant::now() + due.pause);
             }
         }
         sweep::erase(&**list, &found.expired, days, now).await
     }
 
-    /// Reads the ledger, which other processes change too.
-    async fn read_ledger(&mut self) -> Result<AskedPeople, StoreError> {
+    /// Reads what the ledger says about a message. Other processes change it too.
+    async fn read_ledger(&mut self, kind: MessageKind) -> Result<AskedPeople, StoreError> {
         let (list, now) = (&self.confirmation.list, SystemTime::now());
-        let deliveries = list.deliveries(&MessageId::confirmation()).await?;
-        sweep::date_interrupted(&**list, &deliveries, now).await?;
-        self.known = deliveries.len() as u32;
-        self.history.merge(recent_attempts(&deliveries, now), now);
-        Ok(AskedPeople::new(&deliveries))
+        let deliveries = list.deliveries(&kind.id()).await?;
+        sweep::date_interrupted(&**list, kind, &deliveries, now).await?;
+        self.known[kind as usize] = deliveries.len() as u32;
+        if kind == MessageKind::Welcome {
+            self.welcomed = deliveries.iter().map(|it| it.recipient).collect();
+        }
+        let recent = recent_attempts(kind, &deliveries, now);
+        self.history.merge(kind, recent, now);
+        let since = self.confirmation.sender.welcome_since;
+        Ok(AskedPeople::new(kind, since, &deliveries))
     }
 }
 
-/// Returns how a person is asked again after this attempt, or `None` if it was the last one.
-fn next_attempt(delivery: DeliveryStart) -> Option<Due> {
-    let pause = retry_pause(&delivery);
+/// Returns how a message is tried again after this attempt, or `None` if it was the last one.
+fn next_attempt(kind: MessageKind, delivery: DeliveryStart) -> Option<Due> {
+    let pause = retry_pause(kind, &delivery);
     if pause.is_none() && is_open(delivery.state) {
         tracing::warn!(
-            "a person is not asked again to confirm the address after {} attempts; see `landing messages confirmation`",
-            delivery.attempts
+            "a message is not tried again after attempt {}, and may not have arrived; see `landing messages {}`",
+            delivery.attempts,
+            kind.id()
         );
     }
     let retry = Some(delivery);

@@ -4,7 +4,9 @@ use std::time::{Duration, SystemTime};
 
 use landing::{
     mail::confirmation_code,
-    waitlist::{DeliveryState, DeliveryStatus, Email, Fact, ListKey, SledWaitlist, Waitlist},
+    waitlist::{
+        DeliveryState, DeliveryStatus, Email, Fact, ListKey, MessageId, SledWaitlist, Waitlist,
+    },
 };
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
@@ -16,7 +18,10 @@ use super::{
 use crate::{
     mail::smtp_server::{Action, SmtpServer, Step},
     process::{Sandbox, ServerProcess, wait_until},
-    store::confirmation_fixtures::{add_attempts, add_deliveries, join_asked, waiting},
+    store::confirmation_fixtures::{
+        add_attempts, add_deliveries, add_deliveries_of, begin_welcome, join_asked, join_confirmed,
+        waiting,
+    },
 };
 
 #[test]
@@ -174,7 +179,8 @@ fn people_wait_for_a_mail_server_that_cannot_be_reached() {
     wait_until("one person waits", || confirmations() == expected);
 }
 
-/// Ann's message was tried as often as any is. Bob's has one attempt left, and Cyd has confirmed by an old message.
+/// Ann's message was tried as often as any is. Bob's has one attempt left, and Cyd has confirmed by an old message. Of the
+/// welcomes, nobody knows whether Cyd's was sent, and Dee waits for hers.
 #[test]
 fn counts_the_people_whose_message_was_given_up() {
     let cli = without_server();
@@ -196,12 +202,18 @@ fn counts_the_people_whose_message_was_given_up() {
         let cyd = Email::parse("cyd@example.com").expect("an address");
         let confirmed = (cyd, Fact::ConfirmedAt(SystemTime::now()));
         list.add_facts(vec![confirmed]).await.expect("a response");
+        begin_welcome(&list).await;
+        let cyd = ("cyd@example.com", DeliveryState::Unknown, deferred.since);
+        add_deliveries_of(&list, MessageId::welcome(), &[cyd]).await;
+        join_confirmed(&list, "dee@example.com", Duration::from_secs(60)).await;
     });
     assert_eq!(
         cli.stdout(&["check"]),
-        "3 on the list, no faults\n\
+        "4 on the list, no faults\n\
          59 messages to confirm an address in the last 24 hours, 1 person waits for one\n\
-         1 person got none for certain in 20 attempts: `landing messages confirmation` says why\n"
+         1 person got none for certain: `landing messages confirmation` says why\n\
+         1 message of welcome in the last 24 hours, 1 person waits for one\n\
+         1 person got none for certain: `landing messages confirmation-welcome` says why\n"
     );
     let confirmations = &cli.json(&["check"])["confirmations"];
     let expected = json!({ "last_24_hours": 59, "waiting": 1, "given_up": 1 });

@@ -1,19 +1,21 @@
-//! Kills and stops the server while it asks people to confirm their address: no sign-up and no message may be lost. A message
-//! whose result is lost is sent again, so somebody may get it twice.
+//! Kills and stops the server while it asks people to confirm their address, and welcomes those who have: no sign-up and no
+//! message may be lost. A code whose result is lost is sent again, so somebody may get it twice. A welcome never comes twice.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     time::{Duration, Instant},
 };
 
 use landing::waitlist::{DeliveryState, Ledger, MessageId, OwnerList, Selection, SledWaitlist};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
+use reqwest::Client;
 use tokio::runtime::Runtime;
 
 use super::{acknowledged_in, env_number, sign_up};
 use crate::{
-    mail::smtp_server::{Action, SmtpServer, Step},
-    process::{Sandbox, ServerProcess, signal},
+    mail::smtp_server::{Action, Received, SmtpServer, Step},
+    process::{Sandbox, ServerProcess, landing, signal, wait_up_to},
+    store::confirmation_fixtures::{WELCOME, code},
 };
 
 /// `make torture NAME=kill` kills more often.
@@ -45,6 +47,7 @@ fn kills_and_stops_lose_no_confirmation() {
         let mut command = sandbox.command();
         command.args([
             "--confirm-signups",
+            WELCOME,
             // More than all rounds of `make torture NAME=kill` need.
             "--confirm-per-day=1000000",
             &format!("--smtp={}", mail.url()),
@@ -55,6 +58,7 @@ fn kills_and_stops_lose_no_confirmation() {
         ServerProcess::start(command)
     };
     let mut acknowledged = BTreeSet::new();
+    let mut confirmed = BTreeSet::new();
     let rounds = env_number("KILL_ROUNDS", ROUNDS);
     for round in 0..rounds {
         let server = start();
@@ -65,7 +69,11 @@ fn kills_and_stops_lose_no_confirmation() {
             std::thread::sleep(delay);
             signal(process, if round % 2 == 0 { "-KILL" } else { "-TERM" });
         });
-        let responses = runtime.block_on(sign_up(&server.addr, CLIENTS, addresses));
+        let responses = runtime.block_on(async {
+            let signed_up = sign_up(&server.addr, CLIENTS, addresses);
+            let confirming = confirm_all(&server.addr, &mail, &mut confirmed);
+            tokio::join!(signed_up, confirming).0
+        });
         acknowledged.extend(acknowledged_in(&responses).map(str::to_owned));
         killer.join().expect("no panic");
     }
@@ -83,6 +91,14 @@ fn kills_and_stops_lose_no_confirmation() {
         assert!(started.elapsed() < patience, "somebody has no message");
         std::thread::sleep(Duration::from_millis(100));
     }
+    wait_up_to(patience, "nobody waits for a welcome", || {
+        std::thread::sleep(Duration::from_millis(100));
+        let mut check = landing(sandbox.path());
+        let checked = check.args(["check", "--json"]).output();
+        let checked = checked.expect("the program runs").stdout;
+        let checked: serde_json::Value = serde_json::from_slice(&checked).expect("JSON");
+        checked["welcome"]["waiting"] == 0
+    });
     server.signal("-TERM");
     assert_eq!(server.wait_for_exit(), Some(0));
 
@@ -92,7 +108,8 @@ fn kills_and_stops_lose_no_confirmation() {
         .map(|it| it.expect("readable").email.key())
         .collect();
     assert!(acknowledged.is_subset(&listed));
-    let received: BTreeSet<_> = mail.recipients().into_iter().collect();
+    let (welcomes, codes): (Vec<_>, Vec<_>) = mail.received().into_iter().partition(is_welcome);
+    let received: BTreeSet<_> = codes.into_iter().map(|it| it.recipient).collect();
     let deliveries = list.deliveries(&MessageId::confirmation());
     let deliveries = runtime.block_on(deliveries).expect("deliveries");
     let key = runtime.block_on(list.list_key()).expect("a key");
@@ -113,4 +130,60 @@ fn kills_and_stops_lose_no_confirmation() {
         listed.len(),
         mail.received().len()
     );
+    let deliveries = list.deliveries(&MessageId::welcome());
+    let deliveries = runtime.block_on(deliveries).expect("deliveries");
+    let unknown = deliveries
+        .into_iter()
+        .filter(|it| it.status.state == DeliveryState::Unknown);
+    let unknown: Vec<_> = unknown.map(|it| it.recipient).collect();
+    let is_unknown = |person: &str| unknown.contains(&key.hash(person));
+    check_welcomes(&welcomes, &confirmed, is_unknown);
+    println!("{} confirmed, {} unknown", confirmed.len(), unknown.len());
+}
+
+/// Checks that everybody who has confirmed has one welcome. It may be missing if the ledger says that it is unknown.
+fn check_welcomes(
+    welcomes: &[Received],
+    confirmed: &BTreeSet<String>,
+    is_unknown: impl Fn(&str) -> bool,
+) {
+    let mut counts = BTreeMap::<&str, u32>::new();
+    for welcome in welcomes {
+        *counts.entry(&welcome.recipient).or_default() += 1;
+    }
+    assert!(counts.values().all(|count| *count == 1), "{counts:?}");
+    for person in confirmed {
+        let has_it = counts.contains_key(&**person);
+        assert!(has_it || is_unknown(person), "{person} is forgotten");
+    }
+    assert!(!confirmed.is_empty());
+}
+
+fn is_welcome(message: &Received) -> bool {
+    message.message.contains("\r\nSubject: Welcome")
+}
+
+/// Confirms the address of each person who gets a code, until the server is gone. Adds those that it has acknowledged.
+async fn confirm_all(addr: &str, mail: &SmtpServer, confirmed: &mut BTreeSet<String>) {
+    let client = Client::builder().timeout(Duration::from_secs(30)).build();
+    let client = client.expect("a client");
+    let url = format!("http://{addr}/api/waitlist/confirm");
+    loop {
+        let received = mail.received().into_iter();
+        let is_next = |it: &Received| !is_welcome(it) && !confirmed.contains(&it.recipient);
+        let next = received.rev().find(is_next);
+        let (email, code) = match &next {
+            Some(message) => (&*message.recipient, code(message)),
+            // Finds out whether the server still runs.
+            None => ("nobody@example.com", "000000".to_owned()),
+        };
+        let body = serde_json::json!({ "email": email, "code": code });
+        match client.post(&url).json(&body).send().await {
+            Ok(response) if response.status() == 200 => {
+                confirmed.insert(email.to_owned());
+            }
+            Ok(_) => tokio::time::sleep(Duration::from_millis(5)).await,
+            Err(_) => return,
+        }
+    }
 }

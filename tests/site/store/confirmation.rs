@@ -1,4 +1,4 @@
-//! Confirming addresses, over every store: the message, its code and its link, and that crashes lose nothing.
+//! Confirming addresses, over every store: the message, its code and its link, the welcome, and that crashes lose nothing.
 //! `confirmation_instances` has several servers, `http/confirmation.txt` the form and the link, `confirmation_limits` and
 //! `confirmation_fairness` the limits, `confirmation_erasure` the people who do not confirm, and `confirmation_faults` what
 //! else goes wrong.
@@ -8,15 +8,16 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use landing::waitlist::DeliveryState;
+use landing::waitlist::{DeliveryState, Erasure, MessageId, WaitlistEntry};
 
 use super::{
     StoreFixture,
     confirmation_fixtures::{
-        add_deliveries, all_recipients, code, confirm, deliveries_to, is_confirmed, join_asked,
-        join_from, open, site, slow_server, wait_for, wait_for_state, wait_until_held,
+        WELCOME, add_deliveries, add_deliveries_of, all_recipients, begin_welcome, code, confirm,
+        deliveries_of, deliveries_to, is_confirmed, join_asked, join_confirmed, join_from, link,
+        open, site, slow_server, wait_for, wait_for_state, wait_for_state_of, wait_until_held,
     },
-    entries,
+    email, entries,
 };
 use crate::mail::smtp_server::{Action, Received, SmtpServer, Step};
 
@@ -26,6 +27,9 @@ conformance_tests! {
     messages_wait_for_the_mail_server,
     message_without_a_result_is_sent_again_with_the_same_code,
     joining_again_during_the_message_sends_no_other_one,
+    welcome_comes_once_after_a_code_or_a_link,
+    welcome_goes_on_after_a_crash_and_never_twice,
+    codes_go_before_welcomes,
 }
 
 async fn code_confirms_the_address(fixture: impl StoreFixture) {
@@ -138,4 +142,154 @@ async fn joining_again_during_the_message_sends_no_other_one(fixture: impl Store
     go_on.send(()).expect("the server waits");
     let recipients = all_recipients(&site, &*list, &server).await;
     assert_eq!(recipients, ["ann@example.com"]);
+}
+
+/// Ann confirms by the code, and Bob by the link. Cyd has confirmed before the owner switched the welcome on.
+async fn welcome_comes_once_after_a_code_or_a_link(fixture: impl StoreFixture) {
+    let (list, server) = (open(&fixture), SmtpServer::start());
+    join_confirmed(&*list, "cyd@example.com", Duration::from_secs(60)).await;
+    let first = site(&list, &server, &[WELCOME]).await;
+    for (sent, typed) in [(1, "ann@example.com"), (3, "bob@example.com")] {
+        assert_eq!(first.join(typed).await.status(), 201);
+        let message = wait_for(&server, sent).await;
+        let status = match sent {
+            1 => confirm(&first, typed, &code(&message)).await,
+            _ => {
+                let response = first.post(&link(&message)).send().await;
+                response.expect("a response").status()
+            }
+        };
+        assert_eq!(status, 200);
+        let welcome = wait_for(&server, sent + 1).await;
+        assert_eq!(welcome.recipient, typed);
+        let position = sent / 2 + 2;
+        for part in [
+            &format!("Subject: Welcome, number {position}\r\n"),
+            &format!("You are number {position} on the list of Steward."),
+            "List-Id: <waitlist.steward.test>\r\n",
+            "List-Unsubscribe: <https://steward.test/unsubscribe/",
+            "List-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n",
+        ] {
+            assert!(welcome.message.contains(part), "{}", welcome.message);
+        }
+    }
+    // Ann leaves by the link of the welcome, and comes back.
+    let welcome = server.received().swap_remove(1);
+    let left = first.post(&link(&welcome)).send().await;
+    assert_eq!(left.expect("a response").status(), 200);
+    assert_eq!(first.join("ann@example.com").await.status(), 201);
+    let message = wait_for(&server, 5).await;
+    let status = confirm(&first, "ann@example.com", &code(&message)).await;
+    assert_eq!(status, 200);
+    let second = site(&list, &server, &[WELCOME]).await;
+    for site in [&first, &second] {
+        let recipients = all_recipients(site, &*list, &server).await;
+        let mut names = recipients.iter().map(|it| &it[..3]).collect::<Vec<_>>();
+        names.dedup();
+        assert_eq!((names, recipients.len()), (vec!["ann", "bob"], 5));
+    }
+}
+
+/// As after crashes and stops: the ledger has some deliveries of the welcome.
+async fn welcome_goes_on_after_a_crash_and_never_twice(fixture: impl StoreFixture) {
+    use DeliveryState::{Accepted, Deferred, Refused, Skipped, Unknown, Waiting};
+    let (list, id) = (open(&fixture), MessageId::welcome());
+    begin_welcome(&*list).await;
+    let minutes = |minutes: u64| Duration::from_secs(minutes * 60);
+    let now = SystemTime::now();
+    let ago = |time: u64| Some(now - minutes(time));
+    // The state in the ledger, and the one after the next start.
+    let people = [
+        ("new", None, Some(Accepted)),
+        ("waiting", Some((Waiting, None)), Some(Accepted)),
+        ("stopped", Some((Skipped, ago(5))), Some(Accepted)),
+        ("deferred", Some((Deferred, ago(5))), Some(Accepted)),
+        ("accepted", Some((Accepted, ago(5))), Some(Accepted)),
+        ("unknown", Some((Unknown, ago(5))), Some(Unknown)),
+        ("refused", Some((Refused, ago(5))), Some(Refused)),
+        ("no-mailbox", None, Some(Refused)),
+        ("greylisted", None, Some(Deferred)),
+        ("suppressed", None, None),
+        ("early", None, None),
+        ("imported", None, None),
+        ("asked", None, None),
+    ];
+    let typed = |name: &str| format!("{name}@example.com");
+    for (name, state, _) in people {
+        let typed = typed(name);
+        match name {
+            "imported" => {
+                let entry = WaitlistEntry {
+                    confirmed_at: ago(5),
+                    ..WaitlistEntry::new(email(&typed), now)
+                };
+                list.join_all(vec![entry]).await.expect("a response");
+            }
+            "asked" => {
+                join_asked(&*list, &typed, minutes(5)).await;
+                add_deliveries(&*list, &[(&typed, Accepted, ago(4))]).await;
+            }
+            "early" => join_confirmed(&*list, &typed, minutes(90)).await,
+            _ => join_confirmed(&*list, &typed, minutes(10)).await,
+        }
+        if let Some((state, since)) = state {
+            add_deliveries_of(&*list, id.clone(), &[(&typed, state, since)]).await;
+        }
+    }
+    // She had left before, and the owner has corrected an address to hers.
+    let left = email("suppressed@example.com");
+    let erased = list.erase(std::slice::from_ref(&left), Erasure::Suppress);
+    erased.await.expect("a response");
+    let typo = email("supressed@example.com");
+    join_confirmed(&*list, typo.as_typed(), minutes(10)).await;
+    list.correct(&typo, &left).await.expect("a response");
+
+    let server = SmtpServer::scripted(|step, line| match step {
+        Step::Recipient if line.contains("no-mailbox") => Action::Reply("550 5.1.1 no such user"),
+        Step::Recipient if line.contains("greylisted") => Action::Reply("450 4.2.1 try later"),
+        _ => Action::Continue,
+    });
+    let expected = ["deferred", "new", "stopped", "waiting"].map(typed);
+    for _ in 0..2 {
+        let site = site(&list, &server, &[WELCOME]).await;
+        for (name, _, state) in people {
+            if let Some(state) = state {
+                wait_for_state_of(&*list, &id, &typed(name), state).await;
+            }
+        }
+        let recipients = all_recipients(&site, &*list, &server).await;
+        assert_eq!(recipients, expected);
+    }
+    for (name, _, state) in people {
+        let deliveries = deliveries_of(&*list, &id, &typed(name)).await;
+        assert_eq!(deliveries.len(), usize::from(state.is_some()), "{name}");
+    }
+}
+
+/// A slow mail server has another code, while Ann and Cyd confirm, Cyd leaves, and Bob joins.
+async fn codes_go_before_welcomes(fixture: impl StoreFixture) {
+    let (server, has_it, go_on) = slow_server("first@example.com");
+    let list = open(&fixture);
+    let site = site(&list, &server, &[WELCOME]).await;
+    let mut codes = Vec::new();
+    for (client, typed) in [(1, "ann@example.com"), (2, "cyd@example.com")] {
+        join_from(&site, client, typed).await;
+        codes.push((typed, code(&wait_for(&server, client.into()).await)));
+    }
+    join_from(&site, 3, "first@example.com").await;
+    wait_until_held(has_it).await;
+    for (typed, code) in codes {
+        assert_eq!(confirm(&site, typed, &code).await, 200);
+    }
+    let left = list.erase(&[email("cyd@example.com")], Erasure::Suppress);
+    assert_eq!(left.await, Ok(vec![true]));
+    join_from(&site, 3, "bob@example.com").await;
+    go_on.send(()).expect("the server waits");
+    wait_for(&server, 5).await;
+    let received = server.received();
+    let order = received.iter().map(|it| it.recipient.split('@').next());
+    let order: Vec<_> = order.flatten().collect();
+    assert_eq!(order, ["ann", "cyd", "first", "bob", "ann"]);
+    let recipients = all_recipients(&site, &*list, &server).await;
+    assert_eq!(recipients.len(), order.len(), "{recipients:?}");
 }

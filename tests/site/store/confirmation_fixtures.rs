@@ -9,8 +9,8 @@ use std::{
 };
 
 use landing::waitlist::{
-    Delivery, DeliveryResult, DeliveryStart, DeliveryState, DeliveryStatus, Message, MessageId,
-    Waitlist, WaitlistEntry,
+    Delivery, DeliveryResult, DeliveryStart, DeliveryState, DeliveryStatus, Fact, Message,
+    MessageId, Waitlist, WaitlistEntry,
 };
 use reqwest::StatusCode;
 use serde_json::json;
@@ -33,6 +33,13 @@ const OPTIONS: [&str; 5] = [
     "--origin=https://steward.test",
 ];
 
+/// The option of a site that welcomes people who have confirmed.
+pub(crate) const WELCOME: &str = concat!(
+    "--welcome=",
+    env!("CARGO_MANIFEST_DIR"),
+    "/tests/site/mail/welcome.md"
+);
+
 /// Starts a site that asks people to confirm.
 pub(super) async fn site(list: &Arc<dyn Waitlist>, server: &SmtpServer, more: &[&str]) -> TestSite {
     let smtp = format!("--smtp={}", server.url());
@@ -41,9 +48,13 @@ pub(super) async fn site(list: &Arc<dyn Waitlist>, server: &SmtpServer, more: &[
 }
 
 /// The same, for a site that sweeps every second.
-pub(super) async fn sweeping_site(list: &Arc<dyn Waitlist>, server: &SmtpServer) -> TestSite {
+pub(super) async fn sweeping_site(
+    list: &Arc<dyn Waitlist>,
+    server: &SmtpServer,
+    more: &[&str],
+) -> TestSite {
     let smtp = format!("--smtp={}", server.url());
-    let options = [&OPTIONS, &[&*smtp][..]].concat();
+    let options = [&OPTIONS, &[&*smtp][..], more].concat();
     TestSite::with_sweeps(Arc::clone(list), &options, Duration::from_secs(1)).await
 }
 
@@ -122,25 +133,44 @@ pub(super) async fn all_recipients(
     recipients
 }
 
-/// Returns the deliveries to a person.
+/// Returns the codes to a person.
 pub(super) async fn deliveries_to(list: &dyn Waitlist, typed: &str) -> Vec<Delivery> {
+    deliveries_of(list, &MessageId::confirmation(), typed).await
+}
+
+/// Returns the deliveries of a message to a person.
+pub(super) async fn deliveries_of(
+    list: &dyn Waitlist,
+    id: &MessageId,
+    typed: &str,
+) -> Vec<Delivery> {
     let key = list.list_key().await.expect("a key");
-    let deliveries = list.deliveries(&MessageId::confirmation()).await;
+    let deliveries = list.deliveries(id).await;
     let mut deliveries = deliveries.expect("deliveries");
     deliveries.retain(|it| it.recipient == key.hash(email(typed).key()));
     deliveries
 }
 
-/// Waits until the last delivery to a person has this state.
+/// Waits until the last code to a person has this state.
 pub(super) async fn wait_for_state(list: &dyn Waitlist, typed: &str, state: DeliveryState) {
+    wait_for_state_of(list, &MessageId::confirmation(), typed, state).await;
+}
+
+/// Waits until the last delivery of a message to a person has this state.
+pub(super) async fn wait_for_state_of(
+    list: &dyn Waitlist,
+    id: &MessageId,
+    typed: &str,
+    state: DeliveryState,
+) {
     for _ in 0..1200 {
-        let deliveries = deliveries_to(list, typed).await;
+        let deliveries = deliveries_of(list, id, typed).await;
         if deliveries.last().is_some_and(|it| it.status.state == state) {
             return;
         }
         sleep(Duration::from_millis(25)).await;
     }
-    panic!("{typed}: {:?}", deliveries_to(list, typed).await);
+    panic!("{typed}: {:?}", deliveries_of(list, id, typed).await);
 }
 
 /// Waits until the ledger has a result for everybody who awaits a confirmation.
@@ -167,7 +197,7 @@ pub(super) async fn wait_until_asked(list: &dyn Waitlist) {
 }
 
 /// Returns the code in a message.
-pub(super) fn code(message: &Received) -> String {
+pub(crate) fn code(message: &Received) -> String {
     let subject = message.message.split("Subject: ").nth(1);
     subject.expect("a subject").chars().take(6).collect()
 }
@@ -192,13 +222,21 @@ pub(super) fn is_confirmed(list: &dyn Waitlist, typed: &str) -> bool {
     entry.expect("an entry").confirmed_at.is_some()
 }
 
-/// Adds messages to people to the ledger, each with a state since a while ago.
+/// Adds codes to people to the ledger, each with a state since a while ago.
 pub(crate) async fn add_deliveries(
     list: &dyn Waitlist,
     people: &[(&str, DeliveryState, Option<SystemTime>)],
 ) {
+    add_deliveries_of(list, MessageId::confirmation(), people).await;
+}
+
+/// The same for another message.
+pub(crate) async fn add_deliveries_of(
+    list: &dyn Waitlist,
+    id: MessageId,
+    people: &[(&str, DeliveryState, Option<SystemTime>)],
+) {
     let key = list.list_key().await.expect("a key");
-    let id = MessageId::confirmation();
     let message = Message::new(id.clone(), SystemTime::now(), "code");
     list.add_message(message).await.expect("a message");
     let deliveries = people.iter().map(|(typed, state, since)| Delivery {
@@ -227,6 +265,21 @@ pub(crate) async fn join_asked(list: &dyn Waitlist, typed: &str, age: Duration) 
         ..WaitlistEntry::new(email(typed), joined_at)
     };
     list.join(entry).await.expect("a response");
+}
+
+/// Begins the welcome message an hour ago, as another server has.
+pub(crate) async fn begin_welcome(list: &dyn Waitlist) {
+    let begun_at = SystemTime::now() - Duration::from_secs(60 * 60);
+    let message = Message::new(MessageId::welcome(), begun_at, "Welcome");
+    list.add_message(message).await.expect("a message");
+}
+
+/// Joins, and confirms a while ago.
+pub(crate) async fn join_confirmed(list: &dyn Waitlist, typed: &str, age: Duration) {
+    join_asked(list, typed, age).await;
+    let fact = Fact::ConfirmedAt(SystemTime::now() - age);
+    let added = list.add_facts(vec![(email(typed), fact)]).await;
+    assert_eq!(added, Ok(vec![true]));
 }
 
 /// Begins a delivery this number of times, as another process does. Each attempt has the same result.

@@ -13,9 +13,9 @@ use landing::waitlist::{
 use super::{
     StoreFixture,
     confirmation_fixtures::{
-        add_attempts, add_deliveries, all_recipients, code, confirm, is_confirmed, join_asked,
-        join_from, open, site, slow_server, sweeping_site, wait_for, wait_for_state,
-        wait_until_held, waiting,
+        WELCOME, add_attempts, add_deliveries, all_recipients, begin_welcome, code, confirm,
+        is_confirmed, join_asked, join_confirmed, join_from, open, site, slow_server,
+        sweeping_site, wait_for, wait_for_state, wait_for_state_of, wait_until_held, waiting,
     },
 };
 use crate::mail::smtp_server::{Action, SmtpServer, Step};
@@ -25,6 +25,7 @@ conformance_tests! {
     message_under_way_is_not_sent_by_another_instance,
     person_whom_another_instance_gives_back_is_asked,
     attempts_of_another_instance_count_after_a_sweep,
+    instances_welcome_nobody_twice,
 }
 
 fn open_again(fixture: &impl StoreFixture, first: &Arc<dyn Waitlist>) -> Arc<dyn Waitlist> {
@@ -112,7 +113,7 @@ async fn attempts_of_another_instance_count_after_a_sweep(fixture: impl StoreFix
         Step::Recipient if line.contains('+') => Action::Reply("450 4.2.1 greylisted"),
         _ => Action::Continue,
     });
-    let site = sweeping_site(&list, &server).await;
+    let site = sweeping_site(&list, &server, &[]).await;
     for client in 1..6 {
         let typed = format!("ann+{client}@example.com");
         join_from(&site, client, &typed).await;
@@ -184,4 +185,41 @@ async fn instances_ask_nobody_twice_and_accept_each_others_codes(fixture: impl S
         assert_eq!(confirm(&sites[1], "eve@example.com", wrong).await, status);
     }
     assert_eq!(confirm(&sites[1], "eve@example.com", &code).await, 423);
+}
+
+/// Both find the same people, at the start and every second. Others confirm meanwhile.
+async fn instances_welcome_nobody_twice(fixture: impl StoreFixture) {
+    let server = SmtpServer::start();
+    let first_list = open(&fixture);
+    let second_list = open_again(&fixture, &first_list);
+    begin_welcome(&*first_list).await;
+    let typed = |number: usize| format!("{number:02}@example.com");
+    for number in 0..20 {
+        join_confirmed(&*first_list, &typed(number), Duration::from_secs(60)).await;
+    }
+    let sites = [
+        sweeping_site(&first_list, &server, &[WELCOME]).await,
+        sweeping_site(&second_list, &server, &[WELCOME]).await,
+    ];
+    for number in 20..24 {
+        join_asked(&*first_list, &typed(number), Duration::ZERO).await;
+        wait_for_state(&*first_list, &typed(number), DeliveryState::Accepted).await;
+        let received = server.received();
+        let message = received.iter().find(|it| it.recipient == typed(number));
+        let code = code(message.expect("a message"));
+        assert_eq!(
+            confirm(&sites[number % 2], &typed(number), &code).await,
+            200
+        );
+    }
+    let mut expected: Vec<_> = (0..24).chain(20..24).map(typed).collect();
+    expected.sort();
+    let (id, accepted) = (MessageId::welcome(), DeliveryState::Accepted);
+    for number in 0..24 {
+        wait_for_state_of(&*first_list, &id, &typed(number), accepted).await;
+    }
+    for site in &sites {
+        let recipients = all_recipients(site, &*first_list, &server).await;
+        assert_eq!(recipients, expected);
+    }
 }

@@ -11,9 +11,9 @@ use landing::{
 use super::{
     StoreFixture,
     confirmation_fixtures::{
-        DAY, add_accepted, add_deliveries, all_recipients, code, confirm, deliveries_to,
-        is_confirmed, join_asked, join_from, open, site, wait_for, wait_for_state,
-        wait_until_asked,
+        DAY, add_accepted, add_deliveries, add_deliveries_of, all_recipients, code, confirm,
+        deliveries_to, is_confirmed, join_asked, join_confirmed, join_from, open, site, wait_for,
+        wait_for_state, wait_until_asked,
     },
     email,
 };
@@ -32,6 +32,7 @@ conformance_tests! {
     daily_budget_is_known_after_a_restart,
     deferred_attempts_count,
     budget_survives_a_clock_that_is_set_back,
+    welcomes_count,
     people_who_have_left_get_no_message,
 }
 
@@ -297,32 +298,64 @@ async fn daily_budget_is_known_after_a_restart(fixture: impl StoreFixture) {
 /// Providers count what is offered to them, and not what they accept.
 async fn deferred_attempts_count(fixture: impl StoreFixture) {
     let since = SystemTime::now() - Duration::from_secs(30);
-    uses_the_budget(fixture, DeliveryState::Deferred, since).await;
+    uses_the_budget(
+        fixture,
+        MessageId::confirmation(),
+        DeliveryState::Deferred,
+        since,
+    )
+    .await;
 }
 
 async fn budget_survives_a_clock_that_is_set_back(fixture: impl StoreFixture) {
     let two_hours_ahead = SystemTime::now() + hours(2);
-    uses_the_budget(fixture, DeliveryState::Accepted, two_hours_ahead).await;
+    uses_the_budget(
+        fixture,
+        MessageId::confirmation(),
+        DeliveryState::Accepted,
+        two_hours_ahead,
+    )
+    .await;
+}
+
+/// The budget is that of both messages.
+async fn welcomes_count(fixture: impl StoreFixture) {
+    let since = SystemTime::now() - Duration::from_secs(30);
+    uses_the_budget(
+        fixture,
+        MessageId::welcome(),
+        DeliveryState::Accepted,
+        since,
+    )
+    .await;
 }
 
 /// A delivery in this state uses up a budget of one message.
-async fn uses_the_budget(fixture: impl StoreFixture, state: DeliveryState, since: SystemTime) {
+async fn uses_the_budget(
+    fixture: impl StoreFixture,
+    id: MessageId,
+    state: DeliveryState,
+    since: SystemTime,
+) {
     let (list, server) = (open(&fixture), SmtpServer::start());
-    join_asked(&*list, "ann@example.com", DAY).await;
-    add_deliveries(&*list, &[("ann@example.com", state, Some(since))]).await;
+    match id == MessageId::welcome() {
+        true => join_confirmed(&*list, "ann@example.com", DAY).await,
+        false => join_asked(&*list, "ann@example.com", DAY).await,
+    }
+    add_deliveries_of(&*list, id, &[("ann@example.com", state, Some(since))]).await;
     let full = site(&list, &server, &["--confirm-per-day=1"]).await;
     join_from(&full, 1, "bob@example.com").await;
     // The other site has room for one more.
-    let site = site(&list, &server, &["--confirm-per-day=2"]).await;
+    let other = "other@steward.test";
+    let bounces = format!("--bounce-address={other}");
+    let site = site(&list, &server, &["--confirm-per-day=2", &bounces]).await;
     join_from(&site, 2, "cyd@example.com").await;
-    wait_for(&server, 1).await;
-    assert_eq!(
-        list.deliveries(&MessageId::confirmation())
-            .await
-            .expect("deliveries")
-            .len(),
-        2
-    );
+    assert_eq!(wait_for(&server, 1).await.sender, other);
+    let mut deliveries = 0;
+    for id in [MessageId::confirmation(), MessageId::welcome()] {
+        deliveries += list.deliveries(&id).await.expect("deliveries").len();
+    }
+    assert_eq!(deliveries, 2);
 }
 
 async fn people_who_have_left_get_no_message(fixture: impl StoreFixture) {
