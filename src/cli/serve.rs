@@ -1,6 +1,7 @@
 //! `landing serve`: opens the list, and serves the site until a signal stops it.
 
 use std::{
+    io,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -19,7 +20,9 @@ use tokio::{
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{
-    arguments, control, enter_runtime, fd_limit, list_error,
+    arguments,
+    control::{self, ControlServer},
+    enter_runtime, fd_limit, list_error,
     open_list::ServedList,
     serve_check,
     server_socket::ServerSocket,
@@ -34,7 +37,7 @@ use crate::{
     config::Config,
     copy,
     server::{AppState, WebhookSender, run_webhook, serve},
-    waitlist::{Outage, SledWaitlist},
+    waitlist::{Outage, SledWaitlist, Waitlist},
 };
 
 #[derive(clap::Args)]
@@ -143,21 +146,7 @@ async fn serve_until_stopped(
     let is_inherited = socket.is_inherited();
     let listener = socket.listen()?;
     let addr = listener.local_addr()?;
-    let _control = match store {
-        // The site works without the control socket, so an error is only a warning.
-        StoreLocation::Directory(data) => match control::listen(data, list) {
-            Ok(control) => Some(control),
-            Err(error) => {
-                tracing::warn!(
-                    "cannot create the control socket: {error}; commands such as `landing list` do not work while \
-                     this server runs; choose a directory that allows sockets with --store"
-                );
-                None
-            }
-        },
-        // Commands connect to the database directly.
-        StoreLocation::Database(_) => None,
-    };
+    let _control = listen_for_commands(store, list);
     if is_inherited {
         tracing::info!("using the socket of the service manager; --addr is ignored");
     }
@@ -177,6 +166,21 @@ async fn serve_until_stopped(
     // The list is closed next, which takes long if its disk hangs.
     let message = "stopped by another signal before the waitlist was closed; all acknowledged sign-ups are kept";
     on_interrupt(|| Some(message.to_owned())).context("cannot receive signals")
+}
+
+/// Opens the control socket, by which commands reach a list in a directory. They connect to a database directly.
+fn listen_for_commands(store: &StoreLocation, list: Arc<dyn Waitlist>) -> Option<ControlServer> {
+    let StoreLocation::Directory(data) = store else {
+        return None;
+    };
+    let warn = |error: &io::Error| {
+        // The site works without it.
+        tracing::warn!(
+            "cannot create the control socket: {error}; commands such as `landing list` do not work while this server \
+             runs; choose a directory that allows sockets with --store"
+        );
+    };
+    control::listen(data, list).inspect_err(warn).ok()
 }
 
 fn check_clock() -> anyhow::Result<()> {

@@ -14,4 +14,4 @@ mod server;
 mod socket;
 
 pub(crate) use client::ControlClient;
-pub(crate) use server::listen;
+pub(crate) use server::{ControlServer, listen};
