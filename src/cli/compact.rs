@@ -27,12 +27,21 @@ pub(super) fn run(CompactArgs { common }: &CompactArgs) -> anyhow::Result<()> {
         bytes_before,
         bytes_after,
     } = list.call(|list| list.compact())?;
+    let pending = list.call(|list| list.pending_events())?;
+    let pending = pending.map_or(0, |it| it.count);
     drop(list);
     let json = json!({ "bytes_before": bytes_before, "bytes_after": bytes_after });
     common.output.print(&json, |out| {
         writeln!(
             out,
             "no erased address is left in {location}, which now has {bytes_after} bytes"
-        )
+        )?;
+        if pending > 0 {
+            writeln!(
+                out,
+                "except in {pending} events that wait for the webhook; run this again once they are sent"
+            )?;
+        }
+        Ok(())
     })
 }

@@ -37,7 +37,7 @@ use crate::{
     config::Config,
     copy,
     server::{AppState, WebhookSender, run_webhook, serve},
-    waitlist::{Outage, SledWaitlist, Waitlist},
+    waitlist::{Outage, PendingEvents, SledWaitlist, Waitlist},
 };
 
 #[derive(clap::Args)]
@@ -242,6 +242,14 @@ fn open(
         None => ServerSocket::bind(config.addr)?,
     };
     let begin = async {
+        let pending = runtime.block_on(served.list.pending_events());
+        if webhook.is_none()
+            && let Ok(Some(PendingEvents { count: 1.., .. })) = pending
+        {
+            tracing::warn!(
+                "events that waited for the webhook are dropped, because --webhook is not set"
+            );
+        }
         // Without a webhook, events would only wait.
         served.list.record_events(webhook.is_some()).await?;
         match &mut sender {

@@ -96,8 +96,12 @@ impl Config {
     /// # Errors
     /// [`InvalidWebhookSetting`].
     pub fn webhook_settings(&self) -> Result<Option<WebhookSettings>, InvalidWebhookSetting> {
-        let options = self.webhook.webhook.is_some().then_some(&self.webhook);
-        options.map(WebhookOptions::settings).transpose()
+        let WebhookOptions {
+            webhook,
+            webhook_secret,
+        } = &self.webhook;
+        let is_set = webhook.is_some() || webhook_secret.is_some();
+        is_set.then(|| self.webhook.settings()).transpose()
     }
 }
 

@@ -41,26 +41,36 @@ pub struct WebhookTimes {
     pub poll_interval: Duration,
     /// The first pause after a failure.
     pub shortest_pause: Duration,
-    /// The longest pause.
+    /// The longest pause of all events. With the first of these, many events that the receiver cannot handle still let the
+    /// others pass within hours.
+    pub longest_pause_for_all: Duration,
+    /// The longest pause that the endpoint can ask for.
+    pub longest_retry_after: Duration,
+    /// The longest pause of a person whose event has failed.
     pub longest_pause: Duration,
     /// The age at which an event that fails is given up.
     pub max_age: Duration,
+    /// The time without a success after which older events are given up without a try, and a failure is reported again.
+    pub long_ago: Duration,
 }
 
 const TIMES: WebhookTimes = WebhookTimes {
     response: Duration::from_secs(15),
     poll_interval: Duration::from_secs(1),
     shortest_pause: Duration::from_secs(5),
-    longest_pause: Duration::from_secs(10 * 60),
+    longest_pause_for_all: Duration::from_secs(60),
+    longest_retry_after: Duration::from_secs(10 * 60),
+    longest_pause: Duration::from_secs(6 * 60 * 60),
     max_age: Duration::from_secs(3 * 24 * 60 * 60),
+    long_ago: Duration::from_secs(60 * 60),
 };
 
 /// Why there is no response. The text has neither the URL nor an address of a person.
 #[derive(Debug, thiserror::Error)]
 pub enum WebhookError {
     /// The endpoint cannot be reached, or does not speak HTTP.
-    #[error("{}", innermost(.0))]
-    Client(#[from] legacy::Error),
+    #[error("{0}")]
+    Client(String),
     /// The endpoint is too slow.
     #[error("no response within {} seconds", .0.as_secs())]
     TimedOut(Duration),
@@ -117,7 +127,8 @@ impl WebhookSender {
             .expect("a URL that was parsed, and headers in ASCII");
         let limit = self.times.response;
         let response = timeout(limit, self.client.request(request)).await;
-        let response = response.map_err(|_| WebhookError::TimedOut(limit))??;
+        let response = response.map_err(|_| WebhookError::TimedOut(limit))?;
+        let response = response.map_err(|error| WebhookError::Client(innermost(&error)))?;
         Ok(response.map(Body::new))
     }
 }

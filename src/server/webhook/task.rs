@@ -1,8 +1,8 @@
-//! The task: sends one event after another, in order.
+//! The task: sends one event after another, in rounds. A round reaches each event once, in their order.
 //!
-//! After a failure, all events wait, each time longer. Then the next one may be of somebody else: the person whose event has
-//! failed waits longer the older that event is. So events of a person stay in order, and one that the receiver cannot handle
-//! does not stop the others. Nothing is stored about attempts.
+//! After a failure, all events wait, each time longer. Then the round goes on with the next one, and leaves out the person whose
+//! event has failed: that person waits longer the older the event is. So the events of a person stay in order, and those that the
+//! receiver cannot handle do not stop the others. Nothing is stored about attempts.
 
 use std::{
     collections::HashMap,
@@ -23,20 +23,21 @@ use crate::{
 const LEASE_RENEWAL: Duration = Duration::from_secs(EVENT_LEASE.as_secs() / 3);
 /// Pause after the store has failed.
 const STORE_PAUSE: Duration = Duration::from_secs(5);
-/// A time is long ago after this number of the longest pauses: an hour.
-const LONG_AGO_PAUSES: u32 = 6;
 
 /// Sends the events of a list. Ends when the list no longer records them.
 pub async fn run_webhook(sender: &WebhookSender, list: &dyn Waitlist) {
     let mut task = Task {
         sender,
         list,
-        waiting: HashMap::new(),
+        round_begun: Instant::now(),
+        last: 0,
+        failed: HashMap::new(),
         failing_since: None,
         is_reported: false,
         reported_at: None,
         paused_until: Instant::now(),
         given_up: 0,
+        is_gone: false,
     };
     let warning = WarningThrottle::default();
     loop {
@@ -63,8 +64,11 @@ pub async fn run_webhook(sender: &WebhookSender, list: &dyn Waitlist) {
 struct Task<'a> {
     sender: &'a WebhookSender,
     list: &'a dyn Waitlist,
-    /// Until when the events of a person wait, by the key of the address.
-    waiting: HashMap<String, Instant>,
+    /// When the round began, and the last event that it has reached.
+    round_begun: Instant,
+    last: u64,
+    /// Until when the people wait whose event has failed, by the key of the address.
+    failed: HashMap<String, Instant>,
     /// Since when no event was accepted.
     failing_since: Option<Instant>,
     /// Whether that was reported, and when it or an earlier failure was.
@@ -74,23 +78,23 @@ struct Task<'a> {
     paused_until: Instant,
     /// Events that were given up since the last warning.
     given_up: u64,
+    /// Whether the endpoint is gone for good.
+    is_gone: bool,
 }
 
 impl Task<'_> {
-    /// Sends the events that wait, until one fails. Returns whether others may follow.
+    /// Goes on with the round until an event fails, or the round ends. Returns whether others may follow.
     async fn send_pending(&mut self) -> Result<bool, StoreError> {
-        // An event whose person waits until later than this must not be overtaken by the next one.
-        let begun_at = Instant::now();
-        let mut last = 0;
         loop {
             let asked_at = Instant::now();
-            let Some(events) = self.list.events_after(last).await? else {
-                tracing::warn!(
-                    "the webhook stops: its endpoint is gone, or another server runs without --webhook"
-                );
+            let Some(events) = self.list.events_after(self.last).await? else {
+                if !self.is_gone {
+                    tracing::warn!("the webhook stops: another server runs without --webhook");
+                }
                 return Ok(false);
             };
             if events.is_empty() {
+                (self.last, self.round_begun) = (0, Instant::now());
                 return Ok(true);
             }
             for (number, event) in events {
@@ -100,11 +104,12 @@ impl Task<'_> {
                 if asked_at.elapsed() > LEASE_RENEWAL {
                     break;
                 }
-                last = number;
-                let until = self.waiting.get(&event.email.key());
-                if until.is_none_or(|until| *until <= begun_at) {
+                // Not of a person whose pause ends during the round: it has passed the event that failed.
+                let until = self.failed.get(&event.email.key());
+                if until.is_none_or(|until| *until <= self.round_begun) {
                     self.send(number, &event).await?;
                 }
+                self.last = number;
             }
         }
     }
@@ -114,14 +119,14 @@ impl Task<'_> {
         let age = SystemTime::now().duration_since(event.at);
         let (age, key) = (age.unwrap_or_default(), event.email.key());
         let is_old = age > self.sender.times.max_age;
-        // No server may have run for days, so an old event that has not failed yet is tried, unless nothing works for long.
-        let has_failed = self.waiting.contains_key(&key);
+        // No server may have run for days, so an old event is tried too, unless nothing has worked for long.
         let is_hopeless = self.failing_since.is_some_and(|it| self.is_long_ago(it));
-        let is_tried = !(is_old && is_hopeless);
-        let is_accepted = is_tried && self.attempt(event, age).await?;
-        if is_accepted || is_old && (has_failed || is_hopeless) {
-            self.given_up += u64::from(!is_accepted);
-            self.waiting.remove(&key);
+        let is_last_try = is_old && self.failed.contains_key(&key);
+        let is_accepted = !(is_old && is_hopeless) && self.attempt(event, age).await?;
+        let is_given_up = !is_accepted && (is_last_try || is_old && is_hopeless);
+        if is_accepted || is_given_up {
+            self.given_up += u64::from(is_given_up);
+            self.failed.remove(&key);
             self.list.finish_events(vec![number]).await?;
         }
         Ok(())
@@ -136,20 +141,28 @@ impl Task<'_> {
                 self.note_success();
                 return Ok(true);
             }
+            Ok(StatusCode::GONE) => {
+                self.list.record_events(false).await?;
+                self.is_gone = true;
+                tracing::warn!(
+                    "the webhook stops until the next start, and drops its events: the endpoint replies 410 Gone"
+                );
+                return Ok(false);
+            }
             Ok(status) => format!("it replies {status}"),
             Err(error) => error.to_string(),
         };
-        if matches!(status, Ok(StatusCode::GONE)) {
-            self.list.record_events(false).await?;
-        }
         self.note_failure(&reason);
         let (now, times) = (Instant::now(), self.sender.times);
-        let pause = |time: Duration| (time / 2).clamp(times.shortest_pause, times.longest_pause);
+        let pause = |time: Duration, longest| (time / 2).clamp(times.shortest_pause, longest);
         let failing_since = *self.failing_since.get_or_insert(now);
         let asked = response.map_or(Duration::ZERO, |it| retry_after(&it));
-        let asked = asked.min(times.longest_pause);
-        self.paused_until = now + pause(now - failing_since).max(asked);
-        self.waiting.insert(event.email.key(), now + pause(age));
+        let asked = asked.min(times.longest_retry_after);
+        let pause_for_all = pause(now - failing_since, times.longest_pause_for_all).max(asked);
+        self.paused_until = now + pause_for_all;
+        let pause_for_person = pause(age, times.longest_pause).max(pause_for_all);
+        self.failed
+            .insert(event.email.key(), now + pause_for_person);
         Ok(false)
     }
 
@@ -172,9 +185,8 @@ impl Task<'_> {
         }
     }
 
-    /// Returns whether a time is an hour ago: several of the longest pauses.
     fn is_long_ago(&self, time: Instant) -> bool {
-        time.elapsed() > self.sender.times.longest_pause * LONG_AGO_PAUSES
+        time.elapsed() > self.sender.times.long_ago
     }
 
     /// Returns how long all events wait from now on.

@@ -24,13 +24,16 @@ use super::{
 ///
 /// `waitlist_webhook` has one row while events are recorded: `holder` is the process that has the events, until
 /// `leased_until`. `waitlist_events` has the events, in the order of `number` for each person: the second change of a
-/// person waits for the first one, so its number is higher.
+/// person waits for the first one, so its number is higher. Whoever may change people gets the same rights to both.
 ///
 /// It is created only if there is no trigger of this name: a change of the function needs another name for both.
 ///
-/// The trigger runs with the rights of its creator, so that a user who may only change people records events too.
+/// The trigger runs with the rights of its creator, so that a user who may only change people records events too. It looks for
+/// tables in the schema of the list alone: temporary ones, which come first by default, are that user's.
 const CREATE_EVENTS: &str = "
     LOCK TABLE waitlist_entries IN SHARE ROW EXCLUSIVE MODE;
+    SELECT set_config('search_path', relnamespace::regnamespace || ', pg_temp', true)
+    FROM pg_catalog.pg_class WHERE oid = 'waitlist_entries'::regclass;
     CREATE TABLE IF NOT EXISTS waitlist_webhook (
         id bigint PRIMARY KEY,
         holder uuid,
@@ -40,10 +43,12 @@ const CREATE_EVENTS: &str = "
         number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
         id uuid NOT NULL DEFAULT gen_random_uuid(),
         kind text NOT NULL,
+        key text NOT NULL,
         email text NOT NULL,
         source text,
         at timestamptz NOT NULL DEFAULT clock_timestamp()
     );
+    CREATE INDEX IF NOT EXISTS waitlist_events_key ON waitlist_events (key, number);
     CREATE OR REPLACE FUNCTION waitlist_record_events() RETURNS trigger
         LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
     DECLARE
@@ -54,20 +59,36 @@ const CREATE_EVENTS: &str = "
             RETURN NULL;
         END IF;
         IF is_other AND OLD.key IS NOT NULL THEN
-            INSERT INTO waitlist_events (kind, email, source) VALUES ('left', OLD.email, OLD.source);
+            INSERT INTO waitlist_events (kind, key, email, source)
+            VALUES ('left', OLD.key, OLD.email, OLD.source);
         END IF;
         IF is_other AND NEW.key IS NOT NULL THEN
-            INSERT INTO waitlist_events (kind, email, source) VALUES ('joined', NEW.email, NEW.source);
+            INSERT INTO waitlist_events (kind, key, email, source)
+            VALUES ('joined', NEW.key, NEW.email, NEW.source);
         END IF;
         IF NEW.confirmed_at IS NOT NULL AND (is_other OR OLD.confirmed_at IS NULL) THEN
-            INSERT INTO waitlist_events (kind, email, source) VALUES ('confirmed', NEW.email, NEW.source);
+            INSERT INTO waitlist_events (kind, key, email, source)
+            VALUES ('confirmed', NEW.key, NEW.email, NEW.source);
         END IF;
         RETURN NULL;
     END $$;
     DROP TRIGGER IF EXISTS waitlist_record_events ON waitlist_entries;
     CREATE TRIGGER waitlist_record_events
         AFTER INSERT OR DELETE OR UPDATE OF key, confirmed_at ON waitlist_entries
-        FOR EACH ROW EXECUTE FUNCTION waitlist_record_events()";
+        FOR EACH ROW EXECUTE FUNCTION waitlist_record_events();
+    DO $$
+    DECLARE
+        grantee regrole;
+    BEGIN
+        FOR grantee IN
+            SELECT DISTINCT acl.grantee FROM pg_catalog.pg_class, aclexplode(relacl) AS acl
+            WHERE oid = 'waitlist_entries'::regclass AND acl.grantee <> 0
+        LOOP
+            EXECUTE format(
+                'GRANT SELECT, INSERT, UPDATE, DELETE ON waitlist_webhook, waitlist_events TO %s', grantee
+            );
+        END LOOP;
+    END $$";
 
 /// Whether the tables and the trigger exist.
 pub(super) const HAS_EVENTS: &str = "
@@ -95,7 +116,8 @@ pub(super) const STOP_EVENTS: &str =
     "WITH stopped AS (DELETE FROM waitlist_webhook) DELETE FROM waitlist_events";
 
 /// Takes the events with numbers above $1 for the process $2, for $3 milliseconds, and returns the first $4 of them. It takes
-/// none that another process has. Returns a row of NULL if there are none, and no row if the list records none.
+/// none that another process has, and none of a person of whom an earlier one waits, perhaps because it was committed later than
+/// those after it. Returns a row of NULL if there are none, and no row if the list records none.
 const TAKE_EVENTS: &str = "
     WITH leased AS (
         UPDATE waitlist_webhook SET holder = $2, leased_until = now() + $3::bigint * interval '1 millisecond'
@@ -104,8 +126,10 @@ const TAKE_EVENTS: &str = "
     )
     SELECT event.number, event.id, event.kind, event.email, event.source, event.at
     FROM waitlist_webhook LEFT JOIN (
-        SELECT * FROM waitlist_events
-        WHERE number > $1 AND EXISTS (SELECT FROM leased)
+        SELECT * FROM waitlist_events AS next
+        WHERE number > $1 AND EXISTS (SELECT FROM leased) AND NOT EXISTS (
+            SELECT FROM waitlist_events AS earlier WHERE earlier.key = next.key AND earlier.number <= $1
+        )
         ORDER BY number LIMIT $4
     ) AS event ON true
     ORDER BY event.number";

@@ -92,6 +92,8 @@ async fn every_client_of_the_database_records_events() {
     let error = restricted.record_events(true).await.expect_err("no rights");
     assert!(error.to_string().contains("permission denied"), "{error}");
     let list = open_recording(&database).await;
+    let pending = restricted.pending_events().await;
+    assert_eq!(pending.expect("granted").map(|it| it.count), Some(0));
     join(&restricted, "ann@example.com").await;
     erase(&restricted, "ann@example.com").await;
     join(&list, "bob@example.com").await;
@@ -99,4 +101,44 @@ async fn every_client_of_the_database_records_events() {
     let expected = ["ann", "bob"]
         .map(|name| ["joined", "left"].map(|kind| format!("{kind} {name}@example.com")));
     assert_eq!(happened(&list).await, expected.as_flattened());
+}
+
+/// The trigger has the rights of the owner, so it must not look into tables of the user who makes the change.
+#[tokio::test(flavor = "multi_thread")]
+async fn temporary_tables_do_not_replace_those_of_the_list() {
+    let database = SharedDatabase::create();
+    let list = open_recording(&database).await;
+    join(&list, "ann@example.com").await;
+    let taken = database.sql(
+        "CREATE TEMP TABLE waitlist_webhook (id bigint);
+         CREATE TEMP TABLE waitlist_events (kind text, key text, email text, source text);
+         INSERT INTO waitlist_webhook VALUES (0);
+         DELETE FROM public.waitlist_entries;
+         SELECT count(*) FROM waitlist_events",
+    );
+    assert_eq!(taken, "0");
+    let expected = ["joined ann@example.com", "left ann@example.com"];
+    assert_eq!(happened(&list).await, expected);
+}
+
+/// A slow commit makes an event appear after others with higher numbers were read.
+#[tokio::test(flavor = "multi_thread")]
+async fn event_waits_for_earlier_ones_of_its_person() {
+    let database = SharedDatabase::create();
+    let list = open_recording(&database).await;
+    join(&list, "ann@example.com").await;
+    join(&list, "bob@example.com").await;
+    erase(&list, "ANN@example.com").await;
+    erase(&list, "bob@example.com").await;
+    let all = events(&list).await;
+    let after = async |number| {
+        list.events_after(number)
+            .await
+            .expect("readable")
+            .expect("on")
+    };
+    // As if the first one were committed only now.
+    assert_eq!(after(all[1].0).await, []);
+    list.finish_events(vec![all[0].0]).await.expect("finished");
+    assert_eq!(after(all[1].0).await, all[2..3]);
 }
