@@ -242,9 +242,9 @@ fn open(
         None => ServerSocket::bind(config.addr)?,
     };
     let begin = async {
-        let pending = runtime.block_on(served.list.pending_events());
+        let pending = served.list.pending_events().await?;
         if webhook.is_none()
-            && let Ok(Some(PendingEvents { count: 1.., .. })) = pending
+            && let Some(PendingEvents { count: 1.., .. }) = pending
         {
             tracing::warn!(
                 "events that waited for the webhook are dropped, because --webhook is not set"
