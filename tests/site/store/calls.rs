@@ -98,7 +98,7 @@ impl Call {
                     let numbers = events.into_iter().map(|(number, _)| number);
                     shown(list.finish_events(numbers.collect())).await
                 }
-                error => format!("{error:?}"),
+                Err(error) => Err(error),
             },
         }
     }

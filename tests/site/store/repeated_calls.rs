@@ -48,17 +48,8 @@ pub(super) fn history() -> Vec<Call> {
     let confirm = |name| Call::Record(vec![(address(name), Fact::ConfirmedAt(time(5_000)))]);
     let suppress = |name| Call::Suppress(vec![address(name)]);
     let lift = |name| Call::Lift(vec![address(name)]);
-    let launch = || id("launch");
-    let add = |known: u32, count| {
-        let added = (known..known + count).map(|it| Delivery::waiting(hash(it)));
-        Call::AddDeliveries(launch(), known, added.collect())
-    };
-    let begin = |starts| Call::Begin(launch(), starts);
-    let finish = |results| Call::Finish(launch(), results);
-    let (waiting, before) = (DeliveryState::Waiting, time(60_000));
-    let accepted = status(DeliveryState::Accepted, Some((250, "queued")));
-    let given_back = |number| result(number, 1, DeliveryStatus::new(waiting));
-    vec![
+    let before = time(60_000);
+    let people = vec![
         // Events that are recorded, or no longer are, by a late call would be counted.
         Call::RecordEvents(true),
         Call::RecordEvents(false),
@@ -96,6 +87,23 @@ pub(super) fn history() -> Vec<Call> {
         // Hal leaves before he has joined.
         erase("hal", Erasure::Suppress),
         join("hal"),
+    ];
+    people.into_iter().chain(sends()).collect()
+}
+
+/// Returns the calls of a message.
+fn sends() -> Vec<Call> {
+    let launch = || id("launch");
+    let add = |known: u32, count| {
+        let added = (known..known + count).map(|it| Delivery::waiting(hash(it)));
+        Call::AddDeliveries(launch(), known, added.collect())
+    };
+    let begin = |starts| Call::Begin(launch(), starts);
+    let finish = |results| Call::Finish(launch(), results);
+    let waiting = DeliveryState::Waiting;
+    let accepted = status(DeliveryState::Accepted, Some((250, "queued")));
+    let given_back = |number| result(number, 1, DeliveryStatus::new(waiting));
+    vec![
         Call::AddMessage(Message::new(launch(), UNIX_EPOCH, "Hi")),
         add(0, 2),
         begin(vec![start(0, waiting, 0), start(1, waiting, 0)]),
