@@ -1,6 +1,10 @@
 //! The people who wait for a message, and the order. It may be lost at any time: a sweep fills it again from the store.
 
-use std::{cmp::Reverse, collections::HashMap, time::Instant};
+use std::{
+    cmp::Reverse,
+    collections::{HashMap, hash_map::Entry},
+    time::Instant,
+};
 
 use super::kind::MessageKind;
 use crate::{
@@ -48,6 +52,8 @@ impl Ask {
 pub(super) struct Queue {
     /// By the message and the key of the address.
     people: HashMap<(MessageKind, String), QueuedAsk>,
+    /// How many of them wait for a welcome.
+    welcomes: usize,
     /// How many were ever added.
     added: i64,
 }
@@ -96,19 +102,23 @@ impl Queue {
 
     /// Adds a person who comes after those who have signed up since, and not before `at`.
     pub(super) fn add_later(&mut self, ask: Ask, at: Instant) {
-        let max = match ask.kind {
-            MessageKind::Code => PEOPLE_MAX / 2,
-            MessageKind::Welcome => WELCOMES_MAX,
+        let has_room = match ask.kind {
+            MessageKind::Code => self.people.len() - self.welcomes < PEOPLE_MAX / 2,
+            MessageKind::Welcome => self.welcomes < WELCOMES_MAX,
         };
-        if self.people.len() < max {
+        if has_room {
             self.added += 1;
             self.insert(ask, at, -self.added);
         }
     }
 
     fn insert(&mut self, ask: Ask, at: Instant, order: i64) {
-        let queued = self.people.entry((ask.kind, ask.email.key()));
-        queued.or_insert(QueuedAsk { ask, at, order });
+        let kind = ask.kind;
+        let queued = self.people.entry((kind, ask.email.key()));
+        if let Entry::Vacant(place) = queued {
+            place.insert(QueuedAsk { ask, at, order });
+            self.welcomes += usize::from(kind == MessageKind::Welcome);
+        }
     }
 
     /// Makes room for the newest sign-ups, whose people are waiting for the message.
@@ -116,6 +126,8 @@ impl Queue {
         let mut orders: Vec<_> = self.people.values().map(|it| it.order).collect();
         let (_, middle, _) = orders.select_nth_unstable(PEOPLE_MAX / 2);
         self.people.retain(|_, it| it.order >= *middle);
+        let kinds = self.people.keys().map(|(kind, _)| *kind);
+        self.welcomes = kinds.filter(|kind| *kind == MessageKind::Welcome).count();
     }
 
     /// Takes the person who is next: codes go first, and of these the newest sign-up of the client for which `rank` is lowest.
@@ -131,7 +143,9 @@ impl Queue {
             .filter_map(|(key, it, by)| Some(((key.0, rank(by)?, Reverse(it.order)), key, by)));
         let (_, key, by) = ranked.min_by_key(|(place, ..)| *place)?;
         let key = key.clone();
-        Some((self.people.remove(&key)?.ask, by))
+        let ask = self.people.remove(&key)?.ask;
+        self.welcomes -= usize::from(ask.kind == MessageKind::Welcome);
+        Some((ask, by))
     }
 
     /// Returns when the first person may be asked, unless the client must wait.

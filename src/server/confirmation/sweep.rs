@@ -25,8 +25,10 @@ const DAY_INTERVAL: Duration = Duration::from_secs(23 * 60 * 60);
 /// The result of a search.
 #[derive(Default)]
 pub(super) struct Findings {
-    /// The people who must get a message, the newest first. If there are too many for the queue, the oldest are missing.
-    pub(super) due: VecDeque<(MessageKind, Email, Due)>,
+    /// The people who must get a code, the newest first. If there are too many for the queue, the oldest are missing.
+    pub(super) codes: VecDeque<(Email, Due)>,
+    /// The same for a welcome.
+    pub(super) welcomes: VecDeque<(Email, Due)>,
     /// People who have not confirmed in time.
     pub(super) expired: Vec<Email>,
     /// The mailboxes of the people who got a message in the last day.
@@ -52,11 +54,13 @@ pub(super) fn find(
                 .mailboxes
                 .push((hash, hash_mailbox(key, &entry.email)));
         }
-        let due = |it: &AskedPeople| Some((it.kind, it.due(hash, &entry, now)?));
-        if let Some((kind, due)) = due(asked).or_else(|| due(welcomed)) {
-            found.due.push_front((kind, entry.email, due));
-            // More than the queue takes from a sweep.
-            found.due.truncate(PEOPLE_MAX);
+        // The queue takes no more from a sweep.
+        if let Some(due) = asked.due(hash, &entry, now) {
+            found.codes.push_front((entry.email, due));
+            found.codes.truncate(PEOPLE_MAX);
+        } else if let Some(due) = welcomed.due(hash, &entry, now) {
+            found.welcomes.push_front((entry.email, due));
+            found.welcomes.truncate(PEOPLE_MAX);
         } else if found.expired.len() < EXPIRED_MAX
             && asked.is_time_up(hash, &entry, days, noted, now)
         {

@@ -349,9 +349,14 @@ impl Task<'_> {
         self.history.add_mailboxes(found.mailboxes);
         {
             let mut queue = self.confirmation.queue();
-            for (kind, email, due) in found.due {
-                let ask = Ask::found(kind, email, due.retry);
-                queue.add_later(ask, Instant::now() + due.pause);
+            for (kind, people) in [
+                (MessageKind::Code, found.codes),
+                (MessageKind::Welcome, found.welcomes),
+            ] {
+                for (email, due) in people {
+                    let ask = Ask::found(kind, email, due.retry);
+                    queue.add_later(ask, Instant::now() + due.pause);
+                }
             }
         }
         sweep::erase(&**list, &found.expired, days, now).await

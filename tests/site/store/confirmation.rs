@@ -8,7 +8,8 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use landing::waitlist::{DeliveryState, Erasure, MessageId, WaitlistEntry};
+use landing::waitlist::{CALL_MAX, DeliveryState, Erasure, MessageId, WaitlistEntry};
+use tokio::time::sleep;
 
 use super::{
     StoreFixture,
@@ -19,7 +20,10 @@ use super::{
     },
     email, entries,
 };
-use crate::mail::smtp_server::{Action, Received, SmtpServer, Step};
+use crate::{
+    mail::smtp_server::{Action, Received, SmtpServer, Step},
+    process::TEST_TIMEOUT,
+};
 
 conformance_tests! {
     code_confirms_the_address,
@@ -30,6 +34,7 @@ conformance_tests! {
     welcome_comes_once_after_a_code_or_a_link,
     welcome_goes_on_after_a_crash_and_never_twice,
     codes_go_before_welcomes,
+    many_who_wait_for_a_code_delay_no_welcome,
 }
 
 async fn code_confirms_the_address(fixture: impl StoreFixture) {
@@ -166,6 +171,7 @@ async fn welcome_comes_once_after_a_code_or_a_link(fixture: impl StoreFixture) {
         for part in [
             &format!("Subject: Welcome, number {position}\r\n"),
             &format!("You are number {position} on the list of Steward."),
+            "Invite others: https://steward.test/?ref=3Dinvite-",
             "List-Id: <waitlist.steward.test>\r\n",
             "List-Unsubscribe: <https://steward.test/unsubscribe/",
             "List-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n",
@@ -263,6 +269,29 @@ async fn welcome_goes_on_after_a_crash_and_never_twice(fixture: impl StoreFixtur
     for (name, _, state) in people {
         let deliveries = deliveries_of(&*list, &id, &typed(name)).await;
         assert_eq!(deliveries.len(), usize::from(state.is_some()), "{name}");
+    }
+}
+
+/// Those who wait have joined later, and the list is read from the newest.
+async fn many_who_wait_for_a_code_delay_no_welcome(fixture: impl StoreFixture) {
+    let (list, server) = (open(&fixture), SmtpServer::start());
+    begin_welcome(&*list).await;
+    join_confirmed(&*list, "ann@example.com", Duration::ZERO).await;
+    // They are like one client, which gets half of the budget.
+    let now = SystemTime::now();
+    let asked = |number: &u32| WaitlistEntry {
+        asked_at: Some(now),
+        ..WaitlistEntry::new(email(&format!("{number}@example.org")), now)
+    };
+    for some in (0..6000).collect::<Vec<_>>().chunks(CALL_MAX) {
+        let some = some.iter().map(asked).collect();
+        list.join_all(some).await.expect("joined");
+    }
+    let _site = site(&list, &server, &[WELCOME, "--confirm-per-day=10"]).await;
+    let is_welcome = |it: &Received| it.recipient == "ann@example.com";
+    while !server.received().iter().any(is_welcome) {
+        assert!(now.elapsed().expect("past") < TEST_TIMEOUT, "no welcome");
+        sleep(Duration::from_millis(25)).await;
     }
 }
 
