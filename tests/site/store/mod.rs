@@ -39,6 +39,7 @@ mod corruption;
 pub(crate) mod events;
 mod ledger;
 mod many_items;
+mod model_events;
 mod postgres;
 mod random_histories;
 mod reference_model;

@@ -3,21 +3,21 @@
 use std::sync::{Arc, Mutex};
 
 use landing::waitlist::{
-    CALL_MAX, Compaction, CorrectOutcome, Delivery, DeliveryResult, DeliveryStart, DeliveryState,
+    Compaction, CorrectOutcome, Delivery, DeliveryResult, DeliveryStart, DeliveryState,
     DeliveryStatus, Departure, Email, EntryStream, Erasure, Event, Fact, JoinOutcome, Ledger,
-    ListKey, Message, MessageId, OwnerList, PendingEvents, Selection, Source, StoreError,
-    StoreFuture, Suppressions, Waitlist, WaitlistEntry,
+    ListKey, Message, MessageId, OwnerList, PendingEvents, Selection, StoreError, StoreFuture,
+    Suppressions, Waitlist, WaitlistEntry,
 };
 use tokio::sync::watch;
+
+use super::model_events::ModelEvents;
 
 /// The entries in the order of their sign-ups, and the suppressions.
 pub(super) struct ModelState {
     entries: Vec<WaitlistEntry>,
     suppressions: Suppressions,
     messages: Vec<(Message, Vec<Delivery>)>,
-    is_recording: bool,
-    events: Vec<(u64, Event)>,
-    last_event: u64,
+    events: ModelEvents,
 }
 
 impl ModelState {
@@ -31,24 +31,10 @@ impl ModelState {
         } else if is_imported && self.suppressions.contains(&entry.email) {
             JoinOutcome::Suppressed
         } else {
-            self.record_new(&entry.email, &entry.source, entry.confirmed_at.is_some());
+            self.events
+                .add_new(&entry.email, &entry.source, entry.confirmed_at.is_some());
             self.entries.push(entry);
             JoinOutcome::New
-        }
-    }
-
-    fn record(&mut self, kind: &str, email: &Email, source: &Option<Source>) {
-        if self.is_recording {
-            self.last_event += 1;
-            let event = Event::now(kind, email.clone(), source.clone());
-            self.events.push((self.last_event, event));
-        }
-    }
-
-    fn record_new(&mut self, email: &Email, source: &Option<Source>, is_confirmed: bool) {
-        self.record("joined", email, source);
-        if is_confirmed {
-            self.record("confirmed", email, source);
         }
     }
 
@@ -89,9 +75,7 @@ impl Default for ModelState {
             entries: Vec::new(),
             suppressions: Suppressions::new(ListKey::generate()),
             messages: Vec::new(),
-            is_recording: false,
-            events: Vec::new(),
-            last_event: 0,
+            events: ModelEvents::default(),
         }
     }
 }
@@ -252,7 +236,7 @@ impl OwnerList for ReferenceModel {
                     |entry: &mut WaitlistEntry| entry.email.key() == email.key() && !is_kept(entry);
                 let gone: Vec<_> = state.entries.extract_if(.., is_gone).collect();
                 for entry in &gone {
-                    state.record("left", &entry.email, &entry.source);
+                    state.events.add("left", &entry.email, &entry.source);
                 }
                 if erasure == Erasure::Suppress {
                     for entry in &gone {
@@ -320,8 +304,10 @@ impl OwnerList for ReferenceModel {
             let entry = entries[at].clone();
             entries[at].email = new.clone();
             if old.key() != new.key() {
-                state.record("left", &entry.email, &entry.source);
-                state.record_new(new, &entry.source, entry.confirmed_at.is_some());
+                state.events.add("left", &entry.email, &entry.source);
+                state
+                    .events
+                    .add_new(new, &entry.source, entry.confirmed_at.is_some());
             }
             CorrectOutcome::Corrected
         })
@@ -336,12 +322,7 @@ impl OwnerList for ReferenceModel {
     }
 
     fn pending_events(&self) -> StoreFuture<'_, Option<PendingEvents>> {
-        self.change(|state| {
-            state.is_recording.then(|| PendingEvents {
-                count: state.events.len() as u64,
-                oldest: state.events.first().map(|(_, event)| event.at),
-            })
-        })
+        self.change(|state| state.events.pending())
     }
 
     fn entries(&self, selection: Selection) -> Result<EntryStream, StoreError> {
@@ -380,7 +361,7 @@ impl Waitlist for ReferenceModel {
                 if matches!(fact, Fact::ConfirmedAt(_)) {
                     state.lift(&email);
                     if before.confirmed_at.is_none() {
-                        state.record("confirmed", &before.email, &before.source);
+                        state.events.add("confirmed", &before.email, &before.source);
                     }
                 }
                 true
@@ -390,23 +371,15 @@ impl Waitlist for ReferenceModel {
     }
 
     fn record_events(&self, is_on: bool) -> StoreFuture<'_, ()> {
-        self.change(|state| {
-            if !std::mem::replace(&mut state.is_recording, is_on) || !is_on {
-                state.events.clear();
-            }
-        })
+        self.change(|state| state.events.record(is_on))
     }
 
     fn events_after(&self, number: u64) -> StoreFuture<'_, Option<Vec<(u64, Event)>>> {
-        self.change(|state| {
-            let events = state.events.iter().filter(|(it, _)| *it > number);
-            let events = events.take(CALL_MAX).cloned().collect();
-            state.is_recording.then_some(events)
-        })
+        self.change(|state| state.events.after(number))
     }
 
     fn finish_events(&self, numbers: Vec<u64>) -> StoreFuture<'_, ()> {
-        self.change(|state| state.events.retain(|(it, _)| !numbers.contains(it)))
+        self.change(|state| state.events.finish(&numbers))
     }
 
     fn ready(&self) -> StoreFuture<'_, ()> {
