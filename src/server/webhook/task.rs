@@ -88,9 +88,7 @@ impl Task<'_> {
         loop {
             let asked_at = Instant::now();
             let Some(events) = self.list.events_after(self.last).await? else {
-                if !self.is_gone {
-                    tracing::warn!("the webhook stops: another server runs without --webhook");
-                }
+                tracing::warn!("the webhook stops: another server runs without --webhook");
                 return Ok(false);
             };
             if events.is_empty() {
@@ -108,6 +106,9 @@ impl Task<'_> {
                 let until = self.failed.get(&event.email.key());
                 if until.is_none_or(|until| *until <= self.round_begun) {
                     self.send(number, &event).await?;
+                }
+                if self.is_gone {
+                    return Ok(false);
                 }
                 self.last = number;
             }

@@ -225,6 +225,12 @@ async fn late_and_repeated_statements_are_harmless() {
     }
 }
 
+const END_LEASE: &str = "DO $$ BEGIN
+    IF to_regclass('waitlist_webhook') IS NOT NULL THEN
+        UPDATE waitlist_webhook SET leased_until = now() - interval '1 second';
+    END IF;
+END $$";
+
 /// The message with this number has a fault. Returns whether the instance sent that message.
 async fn assert_harmless(fault: Fault, number: u64) -> bool {
     let proxy = ProxiedDatabase::create("").await;
@@ -239,6 +245,8 @@ async fn assert_harmless(fault: Fault, number: u64) -> bool {
                 () = proxy.until_fault(), if fault == Fault::HoldOpen && is_proxied => {
                     list = proxy.database.open();
                     is_proxied = false;
+                    // As if a minute had passed: the process before may have the events.
+                    proxy.database.sql(END_LEASE);
                     make(&call, &list).await;
                 }
             }
