@@ -2,8 +2,8 @@
 import type { FormOutcome, FormStep, WaitlistFormProps } from "../bindings/wire";
 
 // As keys, so that none can be missing.
-const STEPS = { email: true, code: true } satisfies Record<FormStep, true>;
-const OUTCOMES = { "": true, joined: true, invalid: true, failed: true } satisfies Record<FormOutcome, true>;
+const STEPS: Record<FormStep, true> = { email: true, code: true };
+const OUTCOMES: Record<FormOutcome, true> = { "": true, joined: true, invalid: true, failed: true };
 
 export const VARIANTS: WaitlistFormProps[] = keys(STEPS).flatMap((step) =>
   keys(OUTCOMES).map((outcome) => ({
