@@ -32,7 +32,7 @@ async fn check_repair_corrects_the_count_and_prints_the_difference() {
     for (change, correction) in [
         ("DELETE FROM waitlist_count", "+5"),
         (
-            "UPDATE waitlist_count SET entries = 10 WHERE slot = 7",
+            "UPDATE waitlist_count SET entries = entries + 10 WHERE slot = 7",
             "-10",
         ),
         (
