@@ -64,7 +64,7 @@ async fn read_beginning(body: Body) -> String {
             reply.extend_from_slice(&chunk);
         }
     };
-    // What has arrived until then is enough.
+    // The bytes that have arrived until then are enough.
     let _ = timeout(REPLY_TIMEOUT, read).await;
     reply.truncate(REPLY_MAX_BYTES);
     let text = String::from_utf8_lossy(&reply);

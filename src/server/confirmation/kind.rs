@@ -29,7 +29,7 @@ impl MessageKind {
         entry.asked_at.is_some() && has_confirmed == (self == Self::Welcome)
     }
 
-    /// Returns to whom a message counts that the server does not send because of a client that it knows.
+    /// Returns the client that a message counts for, if no known client has caused it.
     pub(super) fn client(self) -> ClientKey {
         match self {
             Self::Code => ClientKey::UNKNOWN,

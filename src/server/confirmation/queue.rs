@@ -36,7 +36,7 @@ pub(super) struct Ask {
 }
 
 impl Ask {
-    /// A person whom a sweep has found, or whom the site welcomes.
+    /// A person that a sweep has found, or that has confirmed a moment ago.
     pub(super) fn found(kind: MessageKind, email: Email, retry: Option<DeliveryStart>) -> Self {
         Self {
             kind,
