@@ -6,12 +6,12 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The body of `POST /api/waitlist`, and of its 201 response: a waitlist entry (spec §3). The form without JavaScript sends
+/// The body of `POST /api/waitlist`: a waitlist entry (spec §3). The form without JavaScript sends
 /// the same ones and a hidden one (`src/server/form.rs`), and shows them again after a failure.
 #[derive(Clone, Default, Deserialize, Eq, Hash, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct SignUpBody {
-    /// The address as typed; in a response without surrounding spaces.
+    /// The address as typed.
     pub email: String,
 }
 
@@ -29,6 +29,36 @@ impl SignUpBody {
             email: email.to_owned(),
         }
     }
+}
+
+/// The body of the 201 response of `POST /api/waitlist`.
+#[derive(Clone, Deserialize, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct JoinedBody {
+    /// The address without surrounding spaces.
+    pub email: String,
+    /// Absent if the site shows none, or asks the person to confirm the address first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub invitation: Option<Invitation>,
+}
+
+/// An address never reaches a log.
+impl fmt::Debug for JoinedBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JoinedBody").finish_non_exhaustive()
+    }
+}
+
+/// By what a person can invite others.
+#[derive(Clone, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Invitation {
+    /// The person's link to the page.
+    pub link: String,
+    /// The person's place in line, from 1.
+    #[cfg_attr(test, ts(type = "number"))]
+    pub place: u64,
 }
 
 /// The body of `POST /api/waitlist/confirm`.
@@ -58,11 +88,15 @@ pub struct CountBody {
 }
 
 /// The response body of `POST /api/waitlist/confirm`.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ConfirmedBody {
     /// Always true: a failure has another status.
     pub confirmed: bool,
+    /// Absent if the site shows none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub invitation: Option<Invitation>,
 }
 
 /// The body of every error response of the API.
@@ -161,12 +195,14 @@ pub struct ContactLinksProps {
 
 /// Returns the TypeScript declaration of each type.
 #[cfg(test)]
-pub fn typescript() -> [String; 11] {
+pub fn typescript() -> [String; 13] {
     use ts_rs::TS;
 
     let config = ts_rs::Config::default();
     [
         SignUpBody::decl(&config),
+        JoinedBody::decl(&config),
+        Invitation::decl(&config),
         ConfirmBody::decl(&config),
         CountBody::decl(&config),
         ConfirmedBody::decl(&config),

@@ -14,7 +14,7 @@ import { eventually } from "./visitor.ts";
 const test = mergeTests(base, confirmingTest);
 
 test(
-  "the code confirms the address",
+  "the code confirms the address, and leads to an invitation",
   { tag: ["@core", "@chromium", "@everywhere"] },
   async ({ mail, visitor }) => {
     const email = uniqueEmail();
@@ -27,6 +27,11 @@ test(
     await eventually(() => visitor.text("main")).toContain("That code is wrong");
     await visitor.typeCode(code);
     await eventually(() => visitor.text("main")).toContain("Your address is confirmed");
+    await eventually(() => visitor.text("main")).toMatch(/You’re number \d+ in line/);
+    // Without the form's script, the link is on a page of its own.
+    if ((await visitor.texts("div.waitlist")).length === 0) return;
+    await visitor.push("Copy link");
+    await eventually(() => visitor.text("div.waitlist .button")).toBe("Copied");
   },
 );
 
@@ -43,6 +48,7 @@ test(
     expect(await visitor.text("h1")).toBe("Confirm your address");
     await visitor.push("Confirm");
     await eventually(() => visitor.text("h1")).toBe("Your address is confirmed");
+    expect(await visitor.text("main")).toMatch(/in line.*http:\/\/site\.test\/\?ref=invite-/);
     expect(await visitor.evaluate(misplacedText)).toEqual([]);
     await visitor.follow("Go to Home Page");
     await eventually(() => visitor.path()).toBe("/");

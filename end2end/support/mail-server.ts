@@ -23,12 +23,13 @@ export const testWithMail = test.extend<object, { mail: MailServer }>({
   ],
 });
 
-/** The `test` for a site that asks people to confirm their address. */
+/** The `test` for a site that asks people to confirm their address, and to invite others. */
 export const confirmingTest = testWithMail.extend({
   site: [
     async ({ mail }, use) => {
       const sender = ["--smtp", mail.url, "--mail-from", "Steward <hello@site.test>"];
-      const site = await startSite("--confirm-signups", ...sender, "--origin", "http://site.test");
+      const options = ["--confirm-signups", "--invites", "--origin", "http://site.test"];
+      const site = await startSite(...options, ...sender);
       await use(site);
       await site.stop();
     },

@@ -2,7 +2,7 @@
 import { violations } from "../support/axe.ts";
 import { expect, uniqueEmail } from "../support/fixtures.ts";
 import { htmlErrors } from "../support/html.ts";
-import { CONFIRM_LINK, confirmingTest as test, HTML } from "../support/mail-server.ts";
+import { CODE, CONFIRM_LINK, confirmingTest as test, HTML } from "../support/mail-server.ts";
 import { recordRequests } from "../support/network.ts";
 
 const MESSAGE = `# Come in
@@ -56,12 +56,17 @@ for (const colorScheme of ["light", "dark"] as const) {
       }
 
       await landing.openForm();
-      await landing.signUp(uniqueEmail());
+      const inviter = uniqueEmail();
+      await landing.signUp(inviter);
       const code = page.getByLabel("Code from the message");
       await code.fill("000000");
       await code.press("Enter");
       await expect(landing.message).toContainText("That code is wrong");
       expect(await violations(page, { widths }), "a wrong code").toEqual([]);
+      await code.fill(await mail.receive(inviter, CODE));
+      await code.press("Enter");
+      await page.getByRole("button", { name: "Copy link" }).focus();
+      expect(await violations(page, { widths }), "an invitation").toEqual([]);
 
       await site.sendMessage(reader, MESSAGE, mail.url);
       const html = await mail.receive(reader, HTML);

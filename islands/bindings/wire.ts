@@ -2,9 +2,29 @@
 
 export type SignUpBody = { 
 /**
- * The address as typed; in a response without surrounding spaces.
+ * The address as typed.
  */
 email: string, };
+
+export type JoinedBody = { 
+/**
+ * The address without surrounding spaces.
+ */
+email: string, 
+/**
+ * Absent if the site shows none, or asks the person to confirm the address first.
+ */
+invitation?: Invitation, };
+
+export type Invitation = { 
+/**
+ * The person's link to the page.
+ */
+link: string, 
+/**
+ * The person's place in line, from 1.
+ */
+place: number, };
 
 export type ConfirmBody = { 
 /**
@@ -26,7 +46,11 @@ export type ConfirmedBody = {
 /**
  * Always true: a failure has another status.
  */
-confirmed: boolean, };
+confirmed: boolean, 
+/**
+ * Absent if the site shows none.
+ */
+invitation?: Invitation, };
 
 export type ErrorBody = { 
 /**
@@ -62,7 +86,7 @@ outcome: FormOutcome,
  */
 message: string, 
 /**
- * The address as typed; in a response without surrounding spaces.
+ * The address as typed.
  */
 email: string, };
 
@@ -108,7 +132,7 @@ outcome: FormOutcome,
  */
 message: string, 
 /**
- * The address as typed; in a response without surrounding spaces.
+ * The address as typed.
  */
 email: string, };
 

@@ -2,9 +2,12 @@
 import { request, statusOf } from "../api-client";
 import type {
   ConfirmBody,
+  ConfirmedBody,
   FormOutcome,
   FormState,
   FormStep,
+  Invitation,
+  JoinedBody,
   SignUpBody,
   WaitlistFormProps,
 } from "../bindings/wire";
@@ -26,6 +29,8 @@ export interface Result {
   readonly form: FormState;
   readonly text: string;
   readonly isError: boolean;
+  /** By what the visitor can invite others, if the site shows it. */
+  readonly invitation?: Invitation | undefined;
 }
 
 /** Returns the form that asks for an address, with this one in its field. */
@@ -53,8 +58,9 @@ export async function submit(
 ): Promise<Result> {
   const { step, email } = submission;
   const isSignUp = step === "email";
+  let invitation: Invitation | undefined;
   try {
-    await send(submission);
+    ({ invitation } = await send(submission));
   } catch (error) {
     const status = statusOf(error);
     const [outcome, text] = FAILURES[step][status] ?? FAILURES[step].other;
@@ -70,15 +76,15 @@ export async function submit(
     isSignUp && settings.confirms
       ? codeForm(email, COPY.CODE_SENT)
       : ({ ...emailForm(settings), step, outcome: "joined", message: text } as const);
-  return { form, text, isError: false };
+  return { form, text, isError: false, invitation };
 }
 
 /** Throws on any other status than success. */
-async function send({ step, email, code }: Submission): Promise<unknown> {
+async function send({ step, email, code }: Submission): Promise<JoinedBody | ConfirmedBody> {
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   const [url, body]: [string, SignUpBody | ConfirmBody] =
     step === "email" ? [SIGN_UP_URL, { email }] : [CONFIRM_URL, { email, code }];
-  // The response body is not used, but parsing it rejects a proxy's HTML page.
+  // Parsing also rejects a proxy's HTML page.
   return (await request("POST", url, body, signal)).json();
 }
 

@@ -1,7 +1,7 @@
 /** What the form shows, what a submit does (spec §4, §5), and the link back to its first step. */
 import { type FormEvent, type MouseEvent, useRef, useState } from "react";
 import { flushSync } from "react-dom";
-import type { FormState } from "../bindings/wire";
+import type { FormState, Invitation } from "../bindings/wire";
 import { dismissToast, showToast } from "../toast-store";
 import * as COPY from "./copy.json";
 import { focusIn, hasFocus, isInView, keepInView } from "./focus";
@@ -31,6 +31,7 @@ export function useForm(settings: Settings, initial: FormState, onSuccess: () =>
     announcement: "",
     /** A toast or the browser announces the error. Until the focus leaves the field, the field's description leaves it out. */
     isAnnounced: false,
+    invitation: undefined as Invitation | undefined,
   });
   const { form } = view;
   // Not `isPending`: it is as old as the last render, and two submits can come before the next one.
@@ -42,8 +43,8 @@ export function useForm(settings: Settings, initial: FormState, onSuccess: () =>
   const update = (change: Partial<typeof view>) => setView((before) => ({ ...before, ...change }));
   const typed = () => refs.input.current?.value ?? "";
 
-  /** Shows a form, and a toast with the text. */
-  function show(form: FormState, text?: string, isError = true) {
+  /** Shows a form, a toast with the text, and perhaps an invitation. */
+  function show(form: FormState, text?: string, isError = true, invitation?: Invitation) {
     const value = fieldValue(form);
     if (refs.input.current && value !== typed()) {
       refs.input.current.value = value;
@@ -58,6 +59,7 @@ export function useForm(settings: Settings, initial: FormState, onSuccess: () =>
       isPending: false,
       announcement: isUnheard ? text : "",
       isAnnounced: ["invalid", "failed"].includes(form.outcome),
+      invitation,
     });
   }
 
@@ -78,7 +80,7 @@ export function useForm(settings: Settings, initial: FormState, onSuccess: () =>
     const active = hasFocus(refs.form.current) ? null : document.activeElement;
     const wasInView = isInView(refs.form.current);
     flushSync(() => {
-      show(after.form, after.text, after.isError);
+      show(after.form, after.text, after.isError, after.invitation);
       // The visitor must learn that a code is needed. A field with a code is not new.
       if (active)
         update({ isAnnounced: false, announcement: after.form.code === "" ? after.form.lead : "" });

@@ -5,13 +5,18 @@
  * Both steps are the same elements with other attributes and texts. So nothing is inserted or removed beside the
  * elements that password managers and translators have added.
  */
-import { useId } from "react";
-import type { FormState, WaitlistFormProps } from "../bindings/wire";
+import { type FunctionComponent, lazy, Suspense, useId } from "react";
+import type { FormState, Invitation, WaitlistFormProps } from "../bindings/wire";
 import * as COPY from "./copy.json";
 import { useCountLine } from "./use-count-line";
 import { fieldValue, type FormControls, useForm } from "./use-form";
 
 export { hydrate } from "../hydrate";
+
+/** Only for sites that show invitations. Without it the form still works. */
+const InvitationPanel = lazy<FunctionComponent<Invitation>>(() =>
+  import("../invitation/panel").catch(() => ({ default: () => null })),
+);
 
 /** What the steps differ in. */
 const STEPS = {
@@ -38,43 +43,50 @@ export default function WaitlistForm(props: WaitlistFormProps) {
   const { product, action, confirms, count_from, count_line, ...initial } = props;
   const count = useCountLine(count_line, count_from);
   const controls = useForm({ product, confirms }, initial, () => void count.refresh());
-  const { form, refs, isPending, announcement } = controls;
+  const { form, refs, isPending, announcement, invitation } = controls;
   return (
-    <form
-      ref={refs.form}
-      className="waitlist"
-      method="post"
-      action={action}
-      onSubmit={controls.onSubmit}
-      onInput={controls.onInput}
-      data-step={form.step}
-      data-outcome={form.outcome}
-    >
-      <Field controls={controls} initial={initial} />
-      {/* A honeypot: people do not see it, and browsers do not autofill a field of this name. Bots fill in
-          every field. The server reports success to them and stores nothing. */}
-      <label hidden>
-        <span suppressHydrationWarning>{COPY.LEAVE_EMPTY}</span>
-        <input ref={refs.honeypot} type="text" name="topic" tabIndex={-1} autoComplete="off" />
-      </label>
-      <SubmitButton controls={controls} />
-      <p ref={refs.status} className="visually-hidden" role="status" tabIndex={-1}>
-        {isPending ? STEPS[form.step].submitting : announcement}
-      </p>
-      <p className="other" hidden={form.step === "email"}>
-        <a
-          ref={refs.otherAddress}
-          href="/?email#waitlist"
-          onClick={controls.returnToEmail}
-          suppressHydrationWarning
-        >
-          {COPY.OTHER_ADDRESS}
-        </a>
-      </p>
-      <p ref={count.ref} className="waitlist-count" suppressHydrationWarning>
-        {count.line}
-      </p>
-    </form>
+    <>
+      <form
+        ref={refs.form}
+        className="waitlist"
+        method="post"
+        action={action}
+        onSubmit={controls.onSubmit}
+        onInput={controls.onInput}
+        data-step={form.step}
+        data-outcome={form.outcome}
+      >
+        <Field controls={controls} initial={initial} />
+        {/* A honeypot: people do not see it, and browsers do not autofill a field of this name. Bots fill in
+            every field. The server reports success to them and stores nothing. */}
+        <label hidden>
+          <span suppressHydrationWarning>{COPY.LEAVE_EMPTY}</span>
+          <input ref={refs.honeypot} type="text" name="topic" tabIndex={-1} autoComplete="off" />
+        </label>
+        <SubmitButton controls={controls} />
+        <p ref={refs.status} className="visually-hidden" role="status" tabIndex={-1}>
+          {isPending ? STEPS[form.step].submitting : announcement}
+        </p>
+        <p className="other" hidden={form.step === "email"}>
+          <a
+            ref={refs.otherAddress}
+            href="/?email#waitlist"
+            onClick={controls.returnToEmail}
+            suppressHydrationWarning
+          >
+            {COPY.OTHER_ADDRESS}
+          </a>
+        </p>
+        <p ref={count.ref} className="waitlist-count" suppressHydrationWarning>
+          {count.line}
+        </p>
+      </form>
+      {invitation && (
+        <Suspense>
+          <InvitationPanel key={invitation.link} {...invitation} />
+        </Suspense>
+      )}
+    </>
   );
 }
 

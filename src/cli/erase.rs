@@ -10,7 +10,8 @@ use super::{
 #[derive(clap::Args)]
 #[command(override_usage = "\
 landing erase [OPTIONS] <EMAIL>...
-       landing erase [OPTIONS] --file <FILE> [EMAIL]...")]
+       landing erase [OPTIONS] --file <FILE> [EMAIL]...
+       landing erase [OPTIONS] --invited-by <EMAIL>")]
 #[command(after_help = "\
 Examples:
   landing erase ann@example.com

@@ -26,6 +26,9 @@ pub(crate) struct EntryFields<'a> {
     pub(crate) source: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) confirmed_at: Option<String>,
+    /// The number of people invited, if the command counts them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) invitations: Option<u64>,
 }
 
 impl<'a> From<&'a WaitlistEntry> for EntryFields<'a> {
@@ -35,6 +38,7 @@ impl<'a> From<&'a WaitlistEntry> for EntryFields<'a> {
             joined_at: Some(rfc3339(entry.joined_at)),
             source: entry.source.as_ref().map(Source::as_str),
             confirmed_at: entry.confirmed_at.map(rfc3339),
+            invitations: None,
         }
     }
 }

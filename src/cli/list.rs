@@ -3,16 +3,25 @@
 use std::io;
 
 use super::{
-    export_format::EntryFields, selection::SelectionArgs, store_location::CommonArgs,
+    export_format::EntryFields,
+    line::{self, Order},
+    selection::SelectionArgs,
+    store_location::CommonArgs,
     terminal::output::print_to_stdout,
 };
 use crate::{config::number, waitlist::Selection};
 
 #[derive(clap::Args)]
-#[command(after_help = "Example: landing list --since 7d --limit 20")]
+#[command(after_help = "\
+Examples:
+  landing list --since 7d --limit 20
+  landing list --by invites --limit 20")]
 pub(super) struct ListArgs {
     #[command(flatten)]
     selection: SelectionArgs,
+    /// Order of the entries; with invites, each line begins with the number of people invited
+    #[arg(long, value_name = "ORDER", value_enum, default_value_t)]
+    by: Order,
     /// Maximum number of entries
     #[arg(long, value_name = "N", value_parser = number::<usize>(0..=u64::MAX))]
     limit: Option<usize>,
@@ -26,16 +35,29 @@ pub(super) fn run(args: &ListArgs) -> anyhow::Result<()> {
         ..args.selection.selection()?
     };
     let list = args.common.store.announce_location()?.open()?;
-    let entries = list.entries(selection)?.entries;
+    let people: Box<dyn Iterator<Item = anyhow::Result<_>>> = match args.by {
+        Order::Time => Box::new(list.entries(selection)?.entries.map(|it| Ok((it?, None)))),
+        Order::Invites => {
+            let line = line::read(&list)?.into_iter();
+            let selected = line.filter(move |it| selection.selects(&it.entry));
+            Box::new(selected.map(|it| Ok((it.entry, Some(it.invitations)))))
+        }
+    };
     let limit = args.limit.unwrap_or(usize::MAX);
     print_to_stdout(move |out| {
         let _list = list;
-        for entry in entries.take(limit) {
-            let entry = entry.map_err(io::Error::other)?;
-            let entry = EntryFields::from(&entry);
+        for person in people.take(limit) {
+            let (entry, invitations) = person.map_err(io::Error::other)?;
+            let entry = EntryFields {
+                invitations,
+                ..EntryFields::from(&entry)
+            };
             if args.common.output.json {
                 entry.write(out, true)?;
                 continue;
+            }
+            if let Some(invitations) = invitations {
+                write!(out, "{invitations}\t")?;
             }
             let columns = [
                 entry.joined_at.as_deref().unwrap_or_default(),

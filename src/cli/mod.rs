@@ -16,6 +16,7 @@
 //! - `output_file`: writes a file beside its place, and puts it there once it is whole.
 //! - `numbers`: what `stats` and `report` count.
 //! - `address`, `people_args`: addresses on the command line.
+//! - `line`: the line in which people wait, with the number of people that each has invited.
 //! - `time`: times on the command line and in output.
 //! - `link_check`: asks the site whether its unsubscribe links work.
 //! - `help`: the commands in groups.
@@ -41,6 +42,7 @@ mod fd_limit;
 mod health;
 mod help;
 mod import;
+mod line;
 mod link_check;
 mod list;
 mod list_error;

@@ -13,18 +13,22 @@ use super::{
     import::{input_file, read_addresses},
     store_location::CommonArgs,
     terminal::output::counted,
+    waitlist_handle::WaitlistHandle,
 };
-use crate::waitlist::{Email, Erasure};
+use crate::waitlist::{Email, Erasure, Selection, Source};
 
 #[derive(clap::Args)]
 pub(super) struct PeopleArgs {
     /// Addresses, in any spelling
-    #[arg(required_unless_present = "file", value_name = "EMAIL", value_parser = parse_listed_address)]
+    #[arg(required_unless_present_any = ["file", "invited_by"], value_name = "EMAIL", value_parser = parse_listed_address)]
     emails: Vec<Email>,
     /// File of people, whatever its other columns say: one address per line, or a CSV file with a column of addresses;
     /// - is standard input
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
+    /// Everybody who has joined by this person's invitation link, also after the person has left
+    #[arg(long, value_name = "EMAIL", value_parser = parse_listed_address)]
+    invited_by: Option<Email>,
     /// Print what would be done with each person, and change nothing
     #[arg(long)]
     pub(super) dry_run: bool,
@@ -42,7 +46,7 @@ pub(super) enum Change {
 }
 
 impl PeopleArgs {
-    /// Reads the addresses, each once.
+    /// Reads the addresses.
     ///
     /// # Errors
     /// If a line of the file has no valid address.
@@ -54,9 +58,29 @@ impl PeopleArgs {
             let read = read_file(path).with_context(|| format!("{name}: nothing was changed"))?;
             emails.extend(read);
         }
-        let mut seen = HashSet::new();
-        emails.retain(|email| seen.insert(email.key()));
         Ok(emails)
+    }
+
+    /// Returns the people who have joined by the link of the inviter.
+    fn invited(&self, list: &WaitlistHandle) -> anyhow::Result<Vec<Email>> {
+        let Some(inviter) = &self.invited_by else {
+            return Ok(Vec::new());
+        };
+        let selection = Selection {
+            source: Some(Source::of_invited(&list.list_key()?, inviter)),
+            ..Selection::default()
+        };
+        let entries = list.entries(selection)?.entries;
+        let invited: Vec<_> = entries
+            .map(|it| Ok(it?.email))
+            .collect::<anyhow::Result<_>>()?;
+        if invited.is_empty() {
+            bail!(
+                "nobody on the list has joined by the link of {}",
+                inviter.as_typed()
+            );
+        }
+        Ok(invited)
     }
 
     /// Changes the people, or says in a dry run what would change. `choose` returns the change, when the people and the
@@ -68,13 +92,17 @@ impl PeopleArgs {
         &self,
         choose: impl FnOnce() -> anyhow::Result<Change>,
     ) -> anyhow::Result<()> {
-        let emails = &self.emails()?;
+        let mut emails = self.emails()?;
         let location = self.common.store.announce_location()?;
         let change = choose()?;
         if change != Change::Erase {
-            check_valid(emails)?;
+            check_valid(&emails)?;
         }
         let list = location.open()?;
+        emails.extend(self.invited(&list)?);
+        let mut seen = HashSet::new();
+        emails.retain(|email| seen.insert(email.key()));
+        let emails = &emails;
         let erase = |erasure| list.call_in_parts(emails, |list, part| list.erase(part, erasure));
         let found = match change {
             Change::UndoUnsubscribe => {

@@ -73,7 +73,7 @@ pub(super) fn run(
     config.max_connections = fd_limit::raise_for(config.max_connections);
     check_clock()?;
     if check {
-        warn_of_default_origin(&config);
+        warn_of_settings(&config);
         let _entered = enter_runtime()?;
         return serve_check::run(&store, &config, inherited);
     }
@@ -142,7 +142,7 @@ async fn serve_until_stopped(
         let run = async move { run_webhook(&sender, &*list).await };
         AbortOnDropHandle::new(tokio::spawn(run))
     });
-    warn_of_default_origin(config);
+    warn_of_settings(config);
     let is_inherited = socket.is_inherited();
     let listener = socket.listen()?;
     let addr = listener.local_addr()?;
@@ -194,7 +194,12 @@ fn check_clock() -> anyhow::Result<()> {
     Ok(())
 }
 
-fn warn_of_default_origin(config: &Config) {
+fn warn_of_settings(config: &Config) {
+    if config.invites && !config.confirms() {
+        tracing::warn!(
+            "--invites is set without --confirm-signups: anybody can move up in line by typing in addresses of others"
+        );
+    }
     if config.origin.is_none() {
         tracing::warn!(
             "--origin is not set: links, previews and the sitemap point to {}; set it to the public URL of this site",

@@ -6,10 +6,15 @@ use anyhow::bail;
 use serde::Serialize;
 
 use super::{
-    address::parse_listed_address, delivery_counts::ShownDelivery, export_format::EntryFields,
-    store_location::CommonArgs, time::rfc3339, waitlist_handle::WaitlistHandle,
+    address::parse_listed_address,
+    delivery_counts::ShownDelivery,
+    export_format::EntryFields,
+    line::{self, Waiting},
+    store_location::CommonArgs,
+    time::rfc3339,
+    waitlist_handle::WaitlistHandle,
 };
-use crate::waitlist::{AddressFilter, Email, Selection};
+use crate::waitlist::{Email, Source};
 
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -33,6 +38,11 @@ struct ShownPerson<'a> {
     entry: EntryFields<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     asked_at: Option<String>,
+    /// What the people have as source who join by the person's invitation link.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    invites_as: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    invited_by: Option<&'a str>,
     /// The list has a hash of the address, so no import adds it.
     suppressed: bool,
     /// The messages to the hash of the address.
@@ -49,28 +59,38 @@ struct ShownMessage {
 pub(super) fn run(args: &ShowArgs) -> anyhow::Result<()> {
     let location = args.common.store.announce_location()?;
     let list = location.open()?;
-    let selection = Selection {
-        addresses: AddressFilter::Address(args.email.clone()),
-        ..Selection::default()
-    };
-    // An address is on the list once, unless `check` reports it.
-    let entry = list.entries(selection)?.entries.next().transpose()?;
+    let key = list.list_key()?;
+    let line = line::read(&list)?;
     let messages = find_messages(&list, &args.email)?;
     let suppressed = list.is_suppressed(&args.email)?;
     // The reader of the output may be slow, and must not keep the list open.
     drop(list);
+    let is_own = |it: &&Waiting| it.entry.email.key() == args.email.key();
+    let own = line.iter().find(is_own);
+    let source = own.and_then(|it| it.entry.source.as_ref());
+    let code = Source::of_invited(&key, &args.email);
+    let has_invited = line
+        .iter()
+        .any(|it| it.entry.source.as_ref() == Some(&code));
+    let is_inviter = |it: &&Waiting| Some(&Source::of_invited(&key, &it.entry.email)) == source;
+    let inviter = line.iter().find(is_inviter);
     let unlisted = EntryFields {
         email: args.email.as_typed(),
         ..EntryFields::default()
     };
-    let asked_at = entry.as_ref().and_then(|it| it.asked_at);
     let shown = ShownPerson {
-        entry: entry.as_ref().map_or(unlisted, EntryFields::from),
-        asked_at: asked_at.map(rfc3339),
+        entry: own.map_or(unlisted, |it| EntryFields {
+            invitations: has_invited.then_some(it.invitations),
+            ..EntryFields::from(&it.entry)
+        }),
+        asked_at: own.and_then(|it| it.entry.asked_at).map(rfc3339),
+        invites_as: has_invited.then(|| code.to_string()),
+        invited_by: inviter.map(|it| it.entry.email.as_typed()),
         suppressed,
         messages,
     };
-    if shown.entry.joined_at.is_none() && !shown.suppressed && shown.messages.is_empty() {
+    let has_traces = shown.suppressed || has_invited || !shown.messages.is_empty();
+    if shown.entry.joined_at.is_none() && !has_traces {
         bail!(
             "{} is not on the list in {location}; nothing is stored about this address, also no hash of it",
             args.email.as_typed()
@@ -102,7 +122,9 @@ impl ShownPerson<'_> {
             joined_at,
             source,
             confirmed_at,
+            invitations,
         } = &self.entry;
+        let invitations = invitations.map(|it| it.to_string());
         match joined_at {
             Some(_) => line("address", email)?,
             None => line(
@@ -115,6 +137,9 @@ impl ShownPerson<'_> {
             ("source", *source),
             ("asked at", self.asked_at.as_deref()),
             ("confirmed at", confirmed_at.as_deref()),
+            ("invited by", self.invited_by),
+            ("invites as", self.invites_as.as_deref()),
+            ("invitations", invitations.as_deref()),
         ] {
             value.map_or(Ok(()), |value| line(name, value))?;
         }

@@ -35,10 +35,10 @@ pub(super) fn run(args: &StatsArgs) -> anyhow::Result<()> {
             writeln!(out, "{label:<15} {count:>9}")?;
         }
         write_sign_ups(&numbers, out)?;
-        match numbers.sources.is_empty() {
-            true => Ok(()),
-            false => write_sources(&numbers, out),
+        if !numbers.sources.is_empty() {
+            write_sources(&numbers, out)?;
         }
+        write_inviters(&numbers, out)
     })
 }
 
@@ -78,6 +78,20 @@ fn write_sources(numbers: &Numbers, out: &mut dyn Write) -> io::Result<()> {
             out,
             "people who have unsubscribed are erased; the other columns do not count them, and no option selects among them"
         )?;
+    }
+    Ok(())
+}
+
+fn write_inviters(numbers: &Numbers, out: &mut dyn Write) -> io::Result<()> {
+    if numbers.best_inviters.is_empty() {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "\nbest inviters (`landing list --by invites` has their addresses)"
+    )?;
+    for it in &numbers.best_inviters {
+        writeln!(out, "{:>9}  {}", it.invitations, it.person)?;
     }
     Ok(())
 }

@@ -5,7 +5,8 @@ use super::people_args::{Change, PeopleArgs};
 #[derive(clap::Args)]
 #[command(override_usage = "\
 landing unsubscribe [OPTIONS] <EMAIL>...
-       landing unsubscribe [OPTIONS] --file <FILE> [EMAIL]...")]
+       landing unsubscribe [OPTIONS] --file <FILE> [EMAIL]...
+       landing unsubscribe [OPTIONS] --invited-by <EMAIL>")]
 #[command(after_help = "\
 Examples:
   landing unsubscribe ann@example.com

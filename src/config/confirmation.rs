@@ -75,13 +75,18 @@ impl ConfirmSwitch {
 }
 
 impl Config {
+    /// Returns whether people are asked to confirm their address.
+    pub fn confirms(&self) -> bool {
+        self.confirm.switch.is_on()
+    }
+
     /// Returns the settings for confirming addresses, if the owner has switched that on.
     ///
     /// # Errors
     /// [`InvalidMailSetting`].
     pub fn confirm_settings(&self) -> Result<Option<ConfirmSettings>, InvalidMailSetting> {
         let welcome = self.confirm.welcome.clone();
-        if !self.confirm.switch.is_on() {
+        if !self.confirms() {
             return match welcome {
                 Some(_) => Err(InvalidMailSetting::WelcomeUnconfirmed),
                 None => Ok(None),

@@ -11,6 +11,7 @@ mod webhook;
 
 use std::net::SocketAddr;
 
+use clap::builder::BoolishValueParser;
 use ipnet::IpNet;
 
 use crate::copy;
@@ -79,6 +80,10 @@ pub struct Config {
         value_parser = number::<u64>(0..=u64::MAX)
     )]
     pub count_from: u64,
+
+    /// Show people who have joined a link to invite others, and their place in line: people who have invited more come first
+    #[arg(long, env = "LANDING_INVITES", value_parser = BoolishValueParser::new())]
+    pub invites: bool,
 
     /// URL of the Privacy link [default: none; the link is a placeholder]
     #[arg(long, env = "LANDING_PRIVACY_URL", value_name = "URL")]

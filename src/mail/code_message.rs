@@ -42,6 +42,7 @@ pub fn confirmation_message(
     Ok(message.render(&Placeholders {
         product,
         position: 1,
+        invite_link: "",
         unsubscribe: None,
         postal_address,
     }))

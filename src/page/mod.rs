@@ -23,7 +23,7 @@ use serde::Deserialize;
 
 use crate::{
     copy::{self, islands},
-    wire::{FormState, FormStep, SignUpBody},
+    wire::{FormState, FormStep, Invitation, SignUpBody},
 };
 
 /// The owner's configuration of the page.
@@ -147,6 +147,8 @@ pub struct Recipient {
     pub address: String,
     /// The URL of the other way out.
     pub way_out: String,
+    /// By what the person can invite others.
+    pub invitation: Option<Invitation>,
 }
 
 /// What a person can do on the page of a link.

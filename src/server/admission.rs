@@ -139,14 +139,16 @@ impl Admission {
             return None;
         }
         let query = page.query()?.as_bytes();
-        // An earlier name takes precedence.
-        ["utm_source", "ref", "source"]
+        let mut sources = ["utm_source", "ref", "source"]
             .into_iter()
-            .find_map(|name| {
+            .filter_map(|name| {
                 form_urlencoded::parse(query)
                     .filter(|(key, _)| key == name)
                     .find_map(|(_, value)| value.parse::<Source>().ok())
-            })
+            });
+        // An earlier name takes precedence, but where an invitation is shared, its link may get another parameter.
+        let invitation = sources.clone().find(Source::is_invitation);
+        invitation.or_else(|| sources.next())
     }
 
     /// Returns whether an origin, such as `https://steward.example`, is that of this site: of the host that the request

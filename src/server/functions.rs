@@ -18,7 +18,7 @@ use super::{
     people::{People, Visitor},
     rate_limit::{Limited, LimitedAction},
 };
-use crate::wire::{ConfirmBody, ConfirmedBody, CountBody, SignUpBody};
+use crate::wire::{ConfirmBody, ConfirmedBody, CountBody, JoinedBody, SignUpBody};
 
 /// `GET /api/waitlist/count`: returns the number of people on the list.
 #[server(prefix = "/api", endpoint = "waitlist/count", input = GetUrl, output = codec::Json)]
@@ -29,7 +29,7 @@ pub(crate) async fn count() -> Result<CountBody, RequestError> {
     })
 }
 
-/// `POST /api/waitlist`: adds an address to the list.
+/// `POST /api/waitlist`: adds an address to the list, and returns it as parsed.
 ///
 /// # Errors
 /// The errors of [`People::sign_up`].
@@ -38,11 +38,14 @@ pub(crate) async fn join(
     /// What the form sends.
     #[server(flatten)]
     body: SignUpBody,
-) -> Result<SignUpBody, RequestError> {
+) -> Result<JoinedBody, RequestError> {
     let people = expect_context::<Arc<People>>();
     let visitor = expect_context::<Visitor>();
     let email = people.sign_up(&body.email, visitor).await?;
-    Ok(SignUpBody::with_email(email.as_typed()))
+    Ok(JoinedBody {
+        invitation: people.invitation(&email).await,
+        email: email.as_typed().to_owned(),
+    })
 }
 
 /// `POST /api/waitlist/confirm`: confirms an address by the code that was sent to it.
@@ -56,8 +59,11 @@ pub(crate) async fn confirm(
     body: ConfirmBody,
 ) -> Result<ConfirmedBody, RequestError> {
     let people = expect_context::<Arc<People>>();
-    people.confirm_by_code(&body.email, &body.code).await?;
-    Ok(ConfirmedBody { confirmed: true })
+    let email = people.confirm_by_code(&body.email, &body.code).await?;
+    Ok(ConfirmedBody {
+        confirmed: true,
+        invitation: people.invitation(&email).await,
+    })
 }
 
 impl Limited for Json<Join> {

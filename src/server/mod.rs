@@ -27,6 +27,7 @@
 //! | `admission` | the extractor of a form: the cross-site check, the rate limit, the body, the preconditions; where a visitor comes from |
 //! | `confirmation` | asking people to confirm their address, and welcoming them |
 //! | `list_key` | the key of the list, for links and codes |
+//! | `standings` | the line in which people wait |
 //! | `webhook` | reports people who join, confirm or leave to another program |
 //! | `http_client` | the client for requests to other servers |
 //! | `body` | reads the bodies of requests |
@@ -69,6 +70,7 @@ mod resource;
 mod response_headers;
 mod router;
 mod site_files;
+mod standings;
 mod warning_throttle;
 mod webhook;
 
@@ -116,11 +118,13 @@ impl AppState {
         sender: Option<ConfirmationSender>,
     ) -> Self {
         let pages = Pages::new(config, Arc::clone(&list), sender.is_some());
+        let origin = &pages.files.site.origin;
+        let invite_origin = config.invites.then(|| origin.clone());
         Self {
-            admission: Arc::new(Admission::new(config, &pages.files.site.origin)),
+            admission: Arc::new(Admission::new(config, origin)),
             pages: Arc::new(pages),
             readiness: Arc::new(ReadinessCheck::new(Arc::clone(&list))),
-            people: Arc::new(People::new(list, sender)),
+            people: Arc::new(People::new(list, sender, invite_origin)),
             connection_limit: ConnectionLimit::new(config.max_connections as usize),
             http2_warning: Arc::default(),
             shutdown: Arc::default(),

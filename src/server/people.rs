@@ -9,10 +9,12 @@ use super::{
     confirmation::{Confirmation, ConfirmationSender, Promise},
     limits::STORE_TIMEOUT,
     list_key::ListKeyCache,
+    standings::StandingsCache,
 };
 use crate::{
     mail::CODE_LEN,
-    waitlist::{Email, JoinOutcome, Source, StoreError, Waitlist, WaitlistEntry},
+    waitlist::{Email, JoinOutcome, Source, StoreError, Waitlist, WaitlistEntry, invite_link},
+    wire::Invitation,
 };
 
 /// The list, and what the server does with the people on it.
@@ -21,6 +23,9 @@ pub(super) struct People {
     /// `None` if people need not confirm their address.
     pub(super) confirmation: Option<Confirmation>,
     pub(super) key: Arc<ListKeyCache>,
+    standings: Arc<StandingsCache>,
+    /// The origin of the links by which people invite others, if the site shows them.
+    invite_origin: Option<String>,
 }
 
 /// A visitor who sends a form.
@@ -32,14 +37,24 @@ pub(super) struct Visitor {
 }
 
 impl People {
-    pub(super) fn new(list: Arc<dyn Waitlist>, sender: Option<ConfirmationSender>) -> Self {
+    pub(super) fn new(
+        list: Arc<dyn Waitlist>,
+        sender: Option<ConfirmationSender>,
+        invite_origin: Option<String>,
+    ) -> Self {
         let key = Arc::new(ListKeyCache::new(Arc::clone(&list)));
-        let confirmation =
-            sender.map(|sender| Confirmation::new(sender, Arc::clone(&list), Arc::clone(&key)));
+        let standings = StandingsCache::new(Arc::clone(&list), Arc::clone(&key));
+        let standings = Arc::new(standings);
+        let confirmation = sender.map(|sender| {
+            let (key, standings) = (Arc::clone(&key), Arc::clone(&standings));
+            Confirmation::new(sender, Arc::clone(&list), key, standings)
+        });
         Self {
             list,
             confirmation,
             key,
+            standings,
+            invite_origin,
         }
     }
 
@@ -104,6 +119,20 @@ impl People {
         }
         within_deadline(confirmation.confirm_by_code(&email, &code)).await?;
         Ok(email)
+    }
+
+    /// Returns the link by which a person invites others, and the person's place in line. Returns `None` if the site does not show
+    /// them, if the address is not confirmed although the site asks for that, or if the list cannot be read.
+    pub(super) async fn invitation(&self, email: &Email) -> Option<Invitation> {
+        let origin = self.invite_origin.as_ref()?;
+        let person = self.list.person(email).await.ok()??;
+        if person.awaits_confirmation() {
+            return None;
+        }
+        Some(Invitation {
+            link: invite_link(origin, &self.key.get().await.ok()?, email),
+            place: self.standings.place(email).await?,
+        })
     }
 }
 

@@ -78,7 +78,7 @@ async fn find_page(people: &People, purpose: TokenPurpose, token: &str) -> Outco
     Ok((page, Some(recipient)))
 }
 
-/// Returns the person of a page, with the other way out: to leave, or to stay.
+/// Returns the person of a page, with the other way out, to leave or to stay, and the invitation of one who has confirmed.
 pub(super) async fn recipient(
     people: &People,
     purpose: TokenPurpose,
@@ -92,8 +92,15 @@ pub(super) async fn recipient(
             format!("/unsubscribe/{token}")
         }
     };
-    let address = email.masked();
-    Ok(Recipient { address, way_out })
+    let invitation = match purpose {
+        TokenPurpose::Confirm => people.invitation(email).await,
+        TokenPurpose::Unsubscribe => None,
+    };
+    Ok(Recipient {
+        address: email.masked(),
+        way_out,
+        invitation,
+    })
 }
 
 /// Confirms the address of a person, or takes the person off the list.

@@ -7,6 +7,8 @@
 //! - `suppression`: [`Suppressions`], the addresses of people who have left.
 //! - `ledger`: [`Ledger`], the part of a store that knows who gets which [`Message`].
 //! - `event`: [`Event`], what a webhook is told about a person.
+//! - `mailbox`: the mailbox that an address leads to.
+//! - `invitations`: the links by which people invite others, and [`Standings`], the line that follows from them.
 //! - `error`: [`StoreError`].
 //! - `sled`: [`SledWaitlist`], a list in a data directory on this machine.
 //! - `postgres`: [`PostgresWaitlist`], a list in a database, for several instances of the server.
@@ -17,7 +19,9 @@ mod email;
 mod entry;
 mod error;
 mod event;
+mod invitations;
 mod ledger;
+mod mailbox;
 mod postgres;
 mod queue;
 mod sled;
@@ -32,10 +36,12 @@ pub use entry::{
 };
 pub use error::{StoreError, StoreFuture};
 pub use event::{EVENT_LEASE, Event, PendingEvents};
+pub use invitations::{Standings, StandingsReader, invite_link};
 pub use ledger::{
     Delivery, DeliveryResult, DeliveryStart, DeliveryState, DeliveryStatus, InvalidMessageId,
     Ledger, Message, MessageId, ServerReply,
 };
+pub use mailbox::hash_mailbox;
 pub use postgres::{
     DatabaseUrl, InvalidDatabaseUrl, Outage, PostgresOpenError, PostgresWaitlist, TlsError,
 };

@@ -13,6 +13,9 @@ use crate::{
     waitlist::{AddressHash, DeliveryState, ListKey, Source, WaitlistEntry},
 };
 
+/// The source of everybody who has joined by an invitation.
+const INVITATIONS: &str = "invitations";
+
 /// Number of sources that are shown apart.
 const SOURCES_SHOWN: usize = 20;
 
@@ -68,7 +71,8 @@ impl SourceCounter {
         }
         let mut sources = HashMap::<_, Stages>::new();
         for departure in list.suppressions()?.departures() {
-            sources.entry(departure.source).or_default().unsubscribed += 1;
+            let source = label(departure.source);
+            sources.entry(source).or_default().unsubscribed += 1;
         }
         Ok(Self {
             key: list.list_key()?,
@@ -81,7 +85,7 @@ impl SourceCounter {
     pub(super) fn add(&mut self, entry: &WaitlistEntry) {
         let is_invited =
             !self.invited.is_empty() && self.invited.contains(&self.key.hash(entry.email.key()));
-        let stages = self.sources.entry(entry.source.clone()).or_default();
+        let stages = self.sources.entry(label(entry.source.clone())).or_default();
         stages.people += 1;
         stages.confirmed += u64::from(entry.confirmed_at.is_some());
         stages.invited += u64::from(is_invited);
@@ -108,10 +112,23 @@ impl SourceCounter {
     }
 }
 
+/// Returns the source under which a person is counted: all invitations are one.
+fn label(source: Option<Source>) -> Option<Source> {
+    source.map(|source| match source.is_invitation() {
+        true => Source::from_stored(INVITATIONS),
+        false => source,
+    })
+}
+
 impl Sources {
     /// Returns whether anybody has a source.
     pub(in crate::cli) fn is_empty(&self) -> bool {
         self.sources.is_empty()
+    }
+
+    /// Returns whether anybody has joined by an invitation.
+    pub(super) fn have_invitations(&self) -> bool {
+        self.sources.iter().any(|it| it.source == INVITATIONS)
     }
 
     /// Returns the sum of all rows.

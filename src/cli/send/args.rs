@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use crate::{
     cli::{
         address::{parse_listed_address, parse_new_address},
+        line::Order,
         selection::SelectionArgs,
         store_location::CommonArgs,
     },
@@ -34,7 +35,7 @@ FILE is Markdown with front matter:
   ---
   You are number {position} on the list. [Create your account](https://steward.example/start).
 
-The placeholders are {product}, {position} and {unsubscribe}. Every message ends with your postal address and a link \
+The placeholders are {product}, {position}, {invite_link} and {unsubscribe}. Every message ends with your postal address and a link \
 to unsubscribe.
 
 The list remembers who has had which message, by the message's id: that of the front matter, or the name of the file. \
@@ -65,6 +66,9 @@ pub(in crate::cli) struct SendArgs {
     /// Do not check first whether the site knows the unsubscribe links
     #[arg(long)]
     pub(super) skip_link_check: bool,
+    /// Order of the people, which {position} counts
+    #[arg(long, value_enum, default_value_t)]
+    pub(super) order: Order,
     /// Messages per second, at most; 0 removes the limit
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = number::<u32>(0..=10_000))]
     pub(super) rate: u32,
@@ -104,7 +108,7 @@ const SELECTION: [&str; 6] = [
 #[derive(clap::Args)]
 #[group(required = true, multiple = false)]
 pub(super) struct RecipientArgs {
-    /// The N people who have waited longest and have not had the message
+    /// The first N people who have not had the message: they have waited longest, or see --order
     #[arg(long, value_name = "N", value_parser = number::<u32>(1..=u32::MAX.into()))]
     pub(super) next: Option<u32>,
     /// Everybody who has not had the message

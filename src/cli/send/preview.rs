@@ -19,8 +19,8 @@ fn render_first<'a>(
 ) -> Option<(&'a Recipient, RenderedMessage)> {
     let person = plan.people().next()?;
     // Without a token: output ends up in files.
-    let url = format!("{}/unsubscribe/…", writer.origin.as_str());
-    Some((person, writer.render(person.position, &url)))
+    let links = writer.example_links("…");
+    Some((person, writer.render(person.position, &links)))
 }
 
 /// Returns what `--json` prints. Before a send, and if nobody gets the message, all results are zero.

@@ -11,7 +11,10 @@ use anyhow::bail;
 
 use super::args::{RecipientArgs, SendArgs};
 use super::plan::{Plan, Recipient, SkipReason};
-use crate::cli::waitlist_handle::WaitlistHandle;
+use crate::cli::{
+    line::{self, Order},
+    waitlist_handle::WaitlistHandle,
+};
 use crate::mail::is_deferred_by_objection;
 use crate::waitlist::{
     AddressHash, Delivery, DeliveryState, DeliveryStatus, ListKey, Message, MessageId, Selection,
@@ -47,13 +50,17 @@ pub(super) fn choose(
         listed: HashSet::new(),
         plan: Plan::new(&deliveries, args.resends(DeliveryState::Unknown))?,
     };
-    for (position, entry) in (1..).zip(list.entries(Selection::default())?.entries) {
+    let people: Box<dyn Iterator<Item = _>> = match args.order {
+        Order::Time => list.entries(Selection::default())?.entries,
+        Order::Invites => Box::new(line::read(list)?.into_iter().map(|it| Ok(it.entry))),
+    };
+    for (position, entry) in (1..).zip(people) {
         chooser.consider(position, &entry?)?;
     }
     chooser.finish()
 }
 
-/// Decides about one person after another, in the order of the list.
+/// Decides about one person after another, in the order of the send.
 struct Chooser<'a> {
     id: &'a MessageId,
     key: ListKey,

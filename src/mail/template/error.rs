@@ -65,9 +65,9 @@ pub enum TemplateProblem {
         "{{unsubscribe}} is a whole link; write it in the text, or as [leave the list]({{unsubscribe}})"
     )]
     PartOfUrl,
-    /// The unsubscribe link is in the subject.
-    #[error("a subject cannot have {{unsubscribe}}, which is a link")]
-    LinkInSubject,
+    /// The link of a person is in the subject.
+    #[error("a subject cannot have {0}, which is a link")]
+    LinkInSubject(&'static str),
     /// The message has control characters.
     #[error("the message has control characters; remove them")]
     Control,

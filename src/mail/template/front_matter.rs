@@ -74,8 +74,8 @@ fn parse_subject(value: &str, line: usize) -> Result<String, TemplateError> {
         return Err(TemplateProblem::Control.at(line));
     }
     placeholders::check(value).map_err(|problem| problem.at(line))?;
-    if value.contains(placeholders::UNSUBSCRIBE) {
-        return Err(TemplateProblem::LinkInSubject.at(line));
+    if let Some(link) = placeholders::LINKS.iter().find(|it| value.contains(*it)) {
+        return Err(TemplateProblem::LinkInSubject(link).at(line));
     }
     Ok(value.to_owned())
 }

@@ -5,7 +5,7 @@ use pulldown_cmark::{Event, LinkType, Parser, Tag, TagEnd, TextMergeWithOffset, 
 
 use super::{
     error::{TemplateError, TemplateProblem},
-    placeholders::{self, UNSUBSCRIBE},
+    placeholders::{self, LINKS, UNSUBSCRIBE},
 };
 
 /// The schemes that a link can have.
@@ -19,7 +19,7 @@ pub(super) struct HtmlBody {
     pub(super) has_unsubscribe_link: bool,
 }
 
-/// Converts a message that begins in a line of its file. A `{unsubscribe}` in the text becomes a link.
+/// Converts a message that begins in a line of its file. A placeholder in the text that is a link becomes one.
 pub(super) fn to_html(body: &str, first_line: usize) -> Result<HtmlBody, TemplateError> {
     let mut events = Vec::new();
     let (mut is_in_link, mut is_in_code) = (false, false);
@@ -39,10 +39,14 @@ pub(super) fn to_html(body: &str, first_line: usize) -> Result<HtmlBody, Templat
         }
         is_empty &= !matches!(event, Event::Text(_) | Event::Code(_));
         events.push(match event {
-            Event::Text(text) if text.contains(UNSUBSCRIBE) && !is_in_link && !is_in_code => {
-                has_unsubscribe_link = true;
-                let link = format!("<a href=\"{UNSUBSCRIBE}\">{UNSUBSCRIBE}</a>");
-                let html = encode_text(&text).replace(UNSUBSCRIBE, &link);
+            Event::Text(text)
+                if LINKS.iter().any(|it| text.contains(it)) && !is_in_link && !is_in_code =>
+            {
+                has_unsubscribe_link |= text.contains(UNSUBSCRIBE);
+                let mut html = encode_text(&text).into_owned();
+                for link in LINKS {
+                    html = html.replace(link, &format!("<a href=\"{link}\">{link}</a>"));
+                }
                 Event::InlineHtml(html.into())
             }
             event => event,
@@ -73,15 +77,15 @@ fn check(event: &Event<'_>, is_in_code: bool) -> Result<(), TemplateProblem> {
         }) => Ok(()),
         Event::Start(Tag::Link { dest_url, .. }) => {
             placeholders::check(dest_url)?;
-            let is_unsubscribe = **dest_url == *UNSUBSCRIBE;
+            let is_link = LINKS.contains(&&**dest_url);
             // Another site must not get the token, and the footer would have no link.
-            if dest_url.contains(UNSUBSCRIBE) && !is_unsubscribe {
+            if dest_url.contains(UNSUBSCRIBE) && !is_link {
                 return Err(TemplateProblem::PartOfUrl);
             }
             let has_scheme = LINK_SCHEMES
                 .iter()
                 .any(|scheme| dest_url.to_ascii_lowercase().starts_with(scheme));
-            if is_unsubscribe || has_scheme {
+            if is_link || has_scheme {
                 Ok(())
             } else {
                 Err(TemplateProblem::Link(dest_url.to_string()))

@@ -29,9 +29,10 @@ const TEMPLATE_MAX_BYTES: usize = 64 << 10;
 const HTML_MAX_BYTES: usize = 100_000;
 
 /// The placeholders.
-const PLACEHOLDERS: [&str; 3] = [
+const PLACEHOLDERS: [&str; 4] = [
     "{product}",
     placeholders::POSITION,
+    placeholders::INVITE_LINK,
     placeholders::UNSUBSCRIBE,
 ];
 

@@ -9,6 +9,10 @@ use crate::copy;
 pub(super) const POSITION: &str = "{position}";
 /// The placeholder for the unsubscribe link.
 pub(super) const UNSUBSCRIBE: &str = "{unsubscribe}";
+/// The placeholder for the link by which the person invites others.
+pub(super) const INVITE_LINK: &str = "{invite_link}";
+/// The placeholders that are links.
+pub(super) const LINKS: [&str; 2] = [UNSUBSCRIBE, INVITE_LINK];
 
 /// What takes the place of the placeholders, and is in the footer.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +21,8 @@ pub struct Placeholders<'a> {
     pub product: &'a str,
     /// The person's position on the list, from 1.
     pub position: u64,
+    /// The URL by which the person invites others.
+    pub invite_link: &'a str,
     /// The URL of the person's unsubscribe page. `None` in the message that asks to confirm an address, which goes to somebody
     /// who may not have signed up.
     pub unsubscribe: Option<&'a str>,
@@ -55,10 +61,11 @@ impl Placeholders<'_> {
     }
 
     /// Returns the placeholders with their values. The name of the product comes last, so nothing in it is replaced.
-    fn values(&self) -> [(&'static str, String); 3] {
+    fn values(&self) -> [(&'static str, String); 4] {
         [
             (POSITION, self.position.to_string()),
             (UNSUBSCRIBE, self.unsubscribe.unwrap_or_default().to_owned()),
+            (INVITE_LINK, self.invite_link.to_owned()),
             ("{product}", self.product.to_owned()),
         ]
     }

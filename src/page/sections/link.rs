@@ -5,6 +5,7 @@ use leptos::prelude::*;
 use crate::{
     copy,
     page::{LinkAction, LinkPage, Recipient, page_text, use_page},
+    wire::Invitation,
 };
 
 /// A question with a button and another way out, or a result.
@@ -15,9 +16,20 @@ pub fn Link(
     /// Whom the link names, for a question.
     recipient: Option<Recipient>,
 ) -> impl IntoView {
-    let Recipient { address, way_out } = recipient.unwrap_or_else(|| Recipient {
+    let Recipient {
+        address,
+        way_out,
+        invitation,
+    } = recipient.unwrap_or_else(|| Recipient {
         address: copy::links::YOU.into(),
-        way_out: String::new(),
+        ..Recipient::default()
+    });
+    let invitation = invitation.map(|Invitation { link, place }| {
+        let place = copy::islands::PLACE.replace("{place}", &place.to_string());
+        view! {
+            <p class="lead">{place}</p>
+            <p class="lead">{copy::islands::INVITE_LINK}": "<a href=link.clone()>{link.clone()}</a></p>
+        }
     });
     let lead = page_text(page.text()).replace("{address}", &address);
     // A form without an action posts to the URL of the page, which has the token.
@@ -52,6 +64,7 @@ pub fn Link(
         <section class="notice" aria-labelledby="notice-title">
             <h1 id="notice-title">{page.title()}</h1>
             <p class="lead">{lead}</p>
+            {invitation}
             {action}
         </section>
     }

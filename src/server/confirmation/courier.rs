@@ -1,11 +1,6 @@
 //! Sends one message, and records it before and after.
 
-use std::{
-    sync::Arc,
-    time::{Duration, SystemTime},
-};
-
-use tokio::task::spawn_blocking;
+use std::time::SystemTime;
 
 use super::{
     asked::finish,
@@ -20,7 +15,7 @@ use crate::{
     },
     waitlist::{
         Delivery, DeliveryStart, DeliveryState, DeliveryStatus, ListKey, Message, MessageId,
-        Selection, StoreError, Waitlist, WaitlistEntry,
+        StoreError, WaitlistEntry,
     },
 };
 
@@ -175,35 +170,14 @@ impl Task<'_> {
     ) -> Result<WrittenMessage, AskError> {
         let writer = self.confirmation.sender.welcome_writer();
         let writer = writer.expect("nobody waits for a welcome without one");
+        let standings = &self.confirmation.standings;
         let position = match writer.template.has_position() {
-            true => position(Arc::clone(&self.confirmation.list), entry.clone()).await?,
-            false => 0,
+            true => standings.place(&entry.email).await,
+            false => Some(0),
         };
+        let position = position.ok_or(StoreError::Unreadable)?;
         Ok(writer.write(key, &entry.email, position)?)
     }
-}
-
-/// Returns the position of a person on the list, from 1, as `landing send` counts. It is any if the person has left.
-async fn position(list: Arc<dyn Waitlist>, entry: WaitlistEntry) -> Result<u64, StoreError> {
-    let key = entry.email.key();
-    let selection = Selection {
-        until: Some(entry.joined_at + Duration::from_millis(1)),
-        newest_first: true,
-        ..Selection::default()
-    };
-    let count = move || {
-        let entries = list.entries(selection)?;
-        let position = entries.selected_count();
-        // People who have joined in the same millisecond may be after this one.
-        for (after, found) in (0..).zip(entries) {
-            if found?.email.key() == key {
-                return Ok(position - after);
-            }
-        }
-        Ok(0)
-    };
-    let counted = spawn_blocking(count).await;
-    counted.map_err(|_| StoreError::Unreadable)?
 }
 
 /// Returns whether a refusal does not say that it is about the person, as `550 relay not permitted` does not. The person gets

@@ -73,7 +73,7 @@ pub(super) struct History {
     per_day: u32,
     /// The oldest first.
     attempts: VecDeque<DeliveryAttempt>,
-    /// The mailbox of each recipient, see [`hash_mailbox`](super::mailbox::hash_mailbox). After a restart, it is unknown for
+    /// The mailbox of each recipient, see [`hash_mailbox`](crate::waitlist::hash_mailbox). After a restart, it is unknown for
     /// people who have left the list.
     mailboxes: HashMap<AddressHash, AddressHash>,
 }

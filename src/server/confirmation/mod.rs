@@ -7,7 +7,7 @@
 //!
 //! **The cap is that of a mailbox.** At most five messages reach a mailbox in 24 hours, and a sign-up beyond that is noted as
 //! refused, so that it asks nobody later either. Tags are removed from all addresses, and dots for the providers that ignore
-//! them (`mailbox`). The cap recovers by itself: a cap for life would let a stranger use up a person's messages. A message of
+//! them (`waitlist::hash_mailbox`). The cap recovers by itself: a cap for life would let a stranger use up a person's messages. A message of
 //! which nobody knows whether it was sent counts, one that the mail server has not accepted does not. Of several instances,
 //! each knows the messages of the others after its next sweep.
 //!
@@ -27,7 +27,6 @@
 //!
 //! - `kind`: the two messages. `queue`: the people who wait for one, and the order.
 //! - `history`: the attempts of the last 24 hours, and the limits that follow from them.
-//! - `mailbox`: the addresses of a mailbox.
 //! - `task`: sends one message after another. `courier`: sends one.
 //! - `asked`: what the ledger says. `sweep`: what the task finds in the list.
 //! - `tries`: wrong codes.
@@ -36,7 +35,6 @@ mod asked;
 mod courier;
 mod history;
 mod kind;
-mod mailbox;
 mod queue;
 mod sweep;
 mod task;
@@ -49,7 +47,7 @@ use std::{
 
 use tokio::sync::Notify;
 
-use super::{ClientKey, RequestError, list_key::ListKeyCache};
+use super::{ClientKey, RequestError, list_key::ListKeyCache, standings::StandingsCache};
 use crate::{
     config::ConfirmSettings,
     mail::{
@@ -149,6 +147,7 @@ pub(super) struct Confirmation {
     sender: ConfirmationSender,
     list: Arc<dyn Waitlist>,
     key: Arc<ListKeyCache>,
+    standings: Arc<StandingsCache>,
     queue: Mutex<Queue>,
     /// Wakes the task when somebody has signed up or confirmed.
     asked: Notify,
@@ -174,11 +173,13 @@ impl Confirmation {
         sender: ConfirmationSender,
         list: Arc<dyn Waitlist>,
         key: Arc<ListKeyCache>,
+        standings: Arc<StandingsCache>,
     ) -> Self {
         Self {
             sender,
             list,
             key,
+            standings,
             queue: Mutex::default(),
             asked: Notify::new(),
             tries: Tries::default(),

@@ -9,12 +9,11 @@ use super::{
     asked::{AskedPeople, Due, finish},
     history::{DAY, age},
     kind::MessageKind,
-    mailbox::hash_mailbox,
     queue::PEOPLE_MAX,
 };
 use crate::waitlist::{
     AddressHash, CALL_MAX, Delivery, DeliveryState, DeliveryStatus, Email, Erasure, ListKey,
-    Message, MessageId, Selection, StoreError, Waitlist, unix_millis,
+    Message, MessageId, Selection, StoreError, Waitlist, hash_mailbox, unix_millis,
 };
 
 /// Maximum number of people who are erased after one sweep. The next one finds the others.

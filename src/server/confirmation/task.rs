@@ -21,7 +21,6 @@ use super::{
         SUPPRESSED_MESSAGES_MAX, pause_after,
     },
     kind::MessageKind,
-    mailbox::hash_mailbox,
     queue::Ask,
     sweep,
 };
@@ -30,6 +29,7 @@ use crate::{
     server::ClientKey,
     waitlist::{
         AddressHash, DeliveryStart, DeliveryStatus, ServerReply, StoreError, WaitlistEntry,
+        hash_mailbox,
     },
 };
 

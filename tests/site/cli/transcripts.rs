@@ -164,6 +164,7 @@ fn commands_print_their_transcripts() {
         "add",
         "erase",
         "import",
+        "invitations",
         "people",
         "report",
         "selections",

@@ -17,6 +17,7 @@ transcripts! {
     confirmation: "confirmation.txt",
     files: "files.txt",
     head_and_text_files: "head.txt",
+    invitations: "invitations.txt",
     log: "log.txt",
     options: "options.txt",
     other_sites: "other-sites.txt",

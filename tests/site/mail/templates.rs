@@ -6,6 +6,7 @@ const UNSUBSCRIBE: &str = "https://steward.example/unsubscribe/abc";
 
 const VALUES: Placeholders<'_> = Placeholders {
     product: "Steward",
+    invite_link: "https://steward.example/?ref=invite-0123456789abcdef",
     position: 42,
     unsubscribe: Some(UNSUBSCRIBE),
     postal_address: Some("Steward, 1 Main Street, Springfield"),

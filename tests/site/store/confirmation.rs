@@ -171,6 +171,7 @@ async fn welcome_comes_once_after_a_code_or_a_link(fixture: impl StoreFixture) {
         for part in [
             &format!("Subject: Welcome, number {position}\r\n"),
             &format!("You are number {position} on the list of Steward."),
+            "https://steward.test/?ref=3Dinvite-",
             "List-Id: <waitlist.steward.test>\r\n",
             "List-Unsubscribe: <https://steward.test/unsubscribe/",
             "List-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n",

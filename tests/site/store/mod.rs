@@ -45,6 +45,7 @@ mod random_histories;
 mod reference_model;
 mod repeated_calls;
 mod sled;
+mod standings;
 mod values;
 mod webhook;
 pub(crate) mod webhook_endpoint;

@@ -1,6 +1,9 @@
 //! The mailbox that an address leads to. Several addresses may lead to one.
 
-use crate::waitlist::{AddressHash, Email, ListKey};
+use super::{
+    email::Email,
+    suppression::{AddressHash, ListKey},
+};
 
 /// Providers with several domains, and the characters before the @ that each ignores.
 const PROVIDERS: [(&[&str], &[char]); 3] = [
@@ -14,16 +17,16 @@ const PROVIDERS: [(&[&str], &[char]); 3] = [
 
 /// Returns the hash of the mailbox that an address leads to. No address has a line break, so it never equals the hash of an
 /// address.
-pub(super) fn hash_mailbox(key: &ListKey, email: &Email) -> AddressHash {
+pub fn hash_mailbox(key: &ListKey, email: &Email) -> AddressHash {
     key.hash(format!("mailbox\n{}", mailbox_key(email)))
 }
 
 /// Returns what all addresses of a mailbox share, by its key.
 ///
 /// A tag after a plus sign is removed from every address: nearly all providers deliver `ann+x@` to `ann@` (RFC 5233), and a
-/// provider that does not loses little, because only the number of messages in a day depends on it. Dots and the like are removed
+/// provider that does not loses little, because only the number of messages in a day and the number of invitations depend on it. Dots and the like are removed
 /// only where the provider ignores them. A whole domain may lead to one mailbox, which nobody outside can know: there only the
-/// share of each client counts.
+/// share of each client limits the messages.
 fn mailbox_key(email: &Email) -> String {
     let key = email.key();
     let (local, domain) = key.split_once('@').unwrap_or((&key, ""));

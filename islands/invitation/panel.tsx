@@ -1,0 +1,76 @@
+/** The link by which a visitor who has joined invites others, with the visitor's place in line. Loaded when it is shown. */
+import { useEffect, useId, useLayoutEffect, useRef, useState } from "react";
+import type { Invitation } from "../bindings/wire";
+import * as COPY from "./copy.json";
+
+// Puts React into the chunk that the form has loaded, as in each island.
+export { hydrate } from "../hydrate";
+
+export default function InvitationPanel({ link, place }: Invitation) {
+  const id = useId();
+  const panel = useRef<HTMLDivElement>(null);
+  const input = useRef<HTMLInputElement>(null);
+  const [label, setLabel] = useState(COPY.COPY_LINK);
+  const [spoken, setSpoken] = useState("");
+  const lead = COPY.PLACE.replace("{place}", String(place));
+  useLayoutEffect(() => keepFormInPlace(panel.current), []);
+  // Screen readers speak only what changes in a status that they know.
+  useEffect(() => {
+    const timer = setTimeout(() => setSpoken(lead), 100);
+    return () => clearTimeout(timer);
+  }, [lead]);
+
+  async function copy() {
+    input.current?.select();
+    const copied = (await writeClipboard(link)) ? COPY.COPIED : COPY.NOT_COPIED;
+    setLabel(copied);
+    setSpoken(copied);
+  }
+  return (
+    // It looks like the first step of the form. The margin is here, because a page without invitations does not need it.
+    <div
+      ref={panel}
+      className="waitlist"
+      data-step="email"
+      style={{ marginBlockStart: "var(--space)" }}
+    >
+      <p className="waitlist-lead">{lead}</p>
+      <label htmlFor={id}>{COPY.INVITE_LINK}</label>
+      <input ref={input} id={id} readOnly value={link} onFocus={(event) => event.target.select()} />
+      <button
+        type="button"
+        className="button"
+        data-label={COPY.COPY_LINK}
+        onClick={() => void copy()}
+        onBlur={() => setLabel(COPY.COPY_LINK)}
+      >
+        <span key={label}>{label}</span>
+      </button>
+      <p className="visually-hidden" role="status">
+        {spoken}
+      </p>
+    </div>
+  );
+}
+
+/** The section is centred, so the panel has pushed the form up. Scrolls by as much. */
+function keepFormInPlace(panel: HTMLElement | null) {
+  const form = panel?.previousElementSibling;
+  if (!panel || !form) return;
+  const top = () => form.getBoundingClientRect().top;
+  const now = top();
+  panel.style.display = "none";
+  const before = top();
+  panel.style.display = "";
+  scrollBy({ top: now - before, behavior: "instant" });
+}
+
+/** Returns whether the text is on the clipboard. Over plain HTTP, browsers copy only what is selected. */
+async function writeClipboard(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return document.execCommand("copy");
+  }
+}

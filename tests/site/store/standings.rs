@@ -1,0 +1,250 @@
+//! Who counts for whom, and the line that follows from it.
+
+use std::time::{Duration, Instant, UNIX_EPOCH};
+
+use landing::waitlist::{
+    Erasure, ListKey, Source, Standings, StandingsReader, WaitlistEntry, hash_mailbox,
+};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use tokio::time::sleep;
+
+use super::{
+    StoreFixture,
+    confirmation_fixtures::{code, open, site, wait_for},
+    email,
+};
+use crate::{mail::smtp_server::SmtpServer, process::TEST_TIMEOUT, test_site::TestSite};
+
+conformance_tests! {
+    place_follows_the_invitations,
+}
+
+/// A list whose people join one after another.
+struct List {
+    key: ListKey,
+    entries: Vec<WaitlistEntry>,
+}
+
+impl List {
+    fn new() -> Self {
+        Self {
+            key: ListKey::generate(),
+            entries: Vec::new(),
+        }
+    }
+
+    /// Adds a person, whom somebody may have invited, and who has confirmed, has not, or was not asked to.
+    fn add(&mut self, address: &str, inviter: &str, confirmed: Option<bool>) -> &mut Self {
+        let at = UNIX_EPOCH + Duration::from_secs(self.entries.len() as u64);
+        let inviter = (!inviter.is_empty()).then(|| email(inviter));
+        self.entries.push(WaitlistEntry {
+            source: inviter.map(|it| Source::of_invited(&self.key, &it)),
+            asked_at: confirmed.map(|_| at),
+            confirmed_at: confirmed.filter(|it| *it).map(|_| at),
+            ..WaitlistEntry::new(email(address), at)
+        });
+        self
+    }
+
+    fn standings(&self) -> Standings {
+        let mut reader = StandingsReader::new(self.key);
+        self.entries.iter().for_each(|it| reader.add(it));
+        reader.finish()
+    }
+
+    fn invitations(&self, address: &str) -> u64 {
+        self.standings().invitations(&email(address))
+    }
+}
+
+/// Bob, the second, invites Cyd and is the first, until she leaves.
+async fn place_follows_the_invitations(fixture: impl StoreFixture) {
+    let (list, server) = (open(&fixture), SmtpServer::start());
+    let site = site(&list, &server, &["--invites"]).await;
+    let mut bob = Value::Null;
+    let mut page = "/".to_owned();
+    for (place, typed) in (1..).zip(["ann@a.test", "bob@b.test", "cyd@c.test"]) {
+        let post = site.post("/api/waitlist").json(&json!({ "email": typed }));
+        let joined = post.header("referer", site.origin().to_owned() + &page);
+        let joined: Value = joined
+            .send()
+            .await
+            .expect("a response")
+            .json()
+            .await
+            .expect("JSON");
+        assert_eq!(joined, json!({ "email": typed }));
+        let message = wait_for(&server, place).await;
+        let sent = json!({ "email": typed, "code": code(&message) });
+        let invitation = invitation(&site, &sent).await;
+        assert_eq!(invitation["place"], place);
+        if typed == "bob@b.test" {
+            let link = invitation["link"].as_str().expect("a link");
+            let own_page = link.strip_prefix("https://steward.test");
+            page = own_page.expect("a link to the page").to_owned();
+            bob = sent;
+        }
+    }
+    wait_for_place(&site, &bob, 1).await;
+    let erased = list.erase(&[email("cyd@c.test")], Erasure::Suppress).await;
+    assert_eq!(erased.expect("erased"), [true]);
+    wait_for_place(&site, &bob, 2).await;
+}
+
+/// Sends a code, and returns the invitation in the response.
+async fn invitation(site: &TestSite, sent: &Value) -> Value {
+    let response = site.post("/api/waitlist/confirm").json(sent).send().await;
+    let confirmed: Value = response.expect("a response").json().await.expect("JSON");
+    assert_eq!(confirmed["confirmed"], true);
+    confirmed["invitation"].clone()
+}
+
+/// The line is read once a second.
+async fn wait_for_place(site: &TestSite, sent: &Value, place: u64) {
+    let deadline = Instant::now() + TEST_TIMEOUT;
+    while invitation(site, sent).await["place"] != place {
+        assert!(Instant::now() < deadline, "the place is never {place}");
+        sleep(Duration::from_millis(100)).await;
+    }
+}
+
+#[test]
+fn person_counts_once_and_only_for_others() {
+    // The person who has a link, whoever joins by it, and whether they have confirmed.
+    type Joined<'a> = (&'a str, Option<bool>);
+    let cases: [(&str, &[Joined<'_>], u64); 13] = [
+        ("ann@a.test", &[], 0),
+        ("ann@a.test", &[("bob@b.test", Some(true))], 1),
+        ("ann@a.test", &[("bob@b.test", Some(false))], 0),
+        ("ann@a.test", &[("bob@b.test", None)], 1),
+        ("ANN@A.test", &[("bob@b.test", None)], 1),
+        (
+            "ann@a.test",
+            &[("bob@b.test", None), ("bob+2@b.test", None)],
+            1,
+        ),
+        // Somebody who has not confirmed takes nothing from the one who has.
+        (
+            "ann@a.test",
+            &[("bob+2@b.test", Some(false)), ("bob@b.test", Some(true))],
+            1,
+        ),
+        (
+            "ann@a.test",
+            &[("bob@gmail.com", None), ("b.o.b@googlemail.com", None)],
+            1,
+        ),
+        (
+            "ann@a.test",
+            &[("bob@b.test", None), ("bob@c.test", None)],
+            2,
+        ),
+        ("ann@a.test", &[("ann+1@a.test", None)], 0),
+        ("ann+1@a.test", &[("ann@a.test", None)], 0),
+        ("ann@a.test", &[("ann@a.test", None)], 0),
+        // A domain of one's own with a catch-all mailbox: nobody outside can know.
+        (
+            "ann@a.test",
+            &[("x1@a.test", Some(true)), ("x2@a.test", Some(true))],
+            2,
+        ),
+    ];
+    for (inviter, joined, expected) in cases {
+        let mut list = List::new();
+        list.add(&inviter.to_lowercase(), "", Some(true));
+        for (address, confirmed) in joined {
+            list.add(address, inviter, *confirmed);
+        }
+        assert_eq!(list.invitations(inviter), expected, "{inviter}: {joined:?}");
+    }
+}
+
+#[test]
+fn mailbox_that_was_on_the_list_counts_for_nobody() {
+    let mut list = List::new();
+    list.add("bob@b.test", "", Some(true));
+    list.add("ann@a.test", "", Some(true));
+    list.add("bob+1@b.test", "ann@a.test", Some(true));
+    list.add("cyd@c.test", "ann@a.test", Some(true));
+    list.add("cyd+1@c.test", "bob@b.test", Some(true));
+    assert_eq!(list.invitations("ann@a.test"), 1);
+    assert_eq!(list.invitations("bob@b.test"), 0);
+}
+
+#[test]
+fn own_mailbox_does_not_count_after_leaving_and_coming_back() {
+    let mut list = List::new();
+    // Ann has learnt the code, has left, and comes back after her second address.
+    list.add("ann+1@a.test", "ann@a.test", Some(true));
+    list.add("bob@b.test", "ann@a.test", Some(true));
+    list.add("ann@a.test", "", Some(true));
+    assert_eq!(list.invitations("ann@a.test"), 1);
+}
+
+#[test]
+fn code_differs_by_list_and_names_nobody() {
+    let (one, other) = (ListKey::generate(), ListKey::generate());
+    let ann = Source::of_invited(&one, &email("ann@a.test"));
+    assert_eq!(ann, Source::of_invited(&one, &email("ANN@a.test")));
+    assert_ne!(ann, Source::of_invited(&other, &email("ann@a.test")));
+    assert!(
+        ann.is_invitation() && ann.as_str().parse() == Ok(ann.clone()),
+        "{ann}"
+    );
+    for text in [
+        "invite-",
+        "invite-1",
+        "invite-0123456789abcdeg",
+        "invite-00123456789abcdef",
+        "hn",
+    ] {
+        let source: Source = text.parse().expect("a source");
+        assert!(!source.is_invitation(), "{text}");
+    }
+}
+
+/// A person: a number for the address, a tag, the number of an inviter, and whether the person has confirmed.
+type Person = (u8, Option<u8>, Option<u8>, Option<bool>);
+
+proptest! {
+    /// The line is that of a slow count by the rule.
+    #[test]
+    fn line_follows_the_rule(people in proptest::collection::vec(any::<Person>(), 0..40)) {
+        let mut list = List::new();
+        let address = |number: u8, tag: Option<u8>| match tag {
+            Some(tag) => format!("p{}+{}@a.test", number % 16, tag % 2),
+            None => format!("p{}@a.test", number % 16),
+        };
+        for (number, tag, inviter, confirmed) in people {
+            let address = address(number, tag);
+            // A list has each address once.
+            if list.entries.iter().all(|it| it.email.as_typed() != address) {
+                let inviter = inviter.map(|it| format!("p{}@a.test", it % 16)).unwrap_or_default();
+                list.add(&address, &inviter, confirmed);
+            }
+        }
+        let mailbox = |entry: &WaitlistEntry| hash_mailbox(&list.key, &entry.email);
+        let counts = |at: usize| {
+            let entry = &list.entries[at];
+            let mut before = list.entries[..at].iter().filter(|it| !it.awaits_confirmation());
+            !entry.awaits_confirmation() && before.all(|it| mailbox(it) != mailbox(entry))
+        };
+        let invitations = |inviter: &WaitlistEntry| {
+            let code = Some(Source::of_invited(&list.key, &inviter.email));
+            let invited = (0..list.entries.len()).filter(|at| counts(*at));
+            let invited = invited.map(|at| &list.entries[at]);
+            invited.filter(|it| it.source == code && mailbox(it) != mailbox(inviter)).count() as u64
+        };
+        let standings = list.standings();
+        for (at, entry) in list.entries.iter().enumerate() {
+            let own = invitations(entry);
+            prop_assert_eq!(standings.invitations(&entry.email), own);
+            let before = list.entries.iter().enumerate().filter(|(other_at, other)| {
+                let other = invitations(other);
+                other > own || other == own && *other_at < at
+            });
+            prop_assert_eq!(standings.place(&entry.email), Some(before.count() as u64 + 1));
+        }
+    }
+}
