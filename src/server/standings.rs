@@ -87,7 +87,9 @@ impl StandingsCache {
                 latest.kept_until = Instant::now() + kept_time;
                 match read {
                     Ok(standings) => latest.standings = Some(Arc::new(standings)),
-                    Err(error) => tracing::warn!("cannot read the line of the people who wait: {error}"),
+                    Err(error) => {
+                        tracing::warn!("cannot read the line of the people who wait: {error}")
+                    }
                 }
             });
         });

@@ -1,17 +1,18 @@
 //! Kills and stops the server while it asks people to confirm their address, and welcomes those who have: no sign-up and no
-//! message may be lost. A code whose result is lost is sent again, so somebody may get it twice. A welcome never comes twice.
+//! message may be lost, and no invitation. A code whose result is lost is sent again, so somebody may get it twice. A welcome never comes twice.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    time::{Duration, Instant},
+    path::Path,
+    time::{Duration, Instant, SystemTime},
 };
 
-use landing::waitlist::{DeliveryState, Ledger, MessageId, OwnerList, Selection, SledWaitlist};
+use landing::waitlist::{DeliveryState, Email, Ledger, MessageId, OwnerList, Selection, SledWaitlist, StandingsReader, Waitlist, WaitlistEntry, invite_link};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use reqwest::Client;
 use tokio::runtime::Runtime;
 
-use super::{acknowledged_in, env_number, sign_up};
+use super::{acknowledged_in, env_number, sign_up_from};
 use crate::{
     mail::smtp_server::{Action, Received, SmtpServer, Step},
     process::{Sandbox, ServerProcess, landing, signal, wait_up_to},
@@ -43,10 +44,13 @@ fn kills_and_stops_lose_no_confirmation() {
         }
     });
     let sandbox = Sandbox::new();
+    let data = sandbox.path().join("data");
+    let (inviter, link) = runtime.block_on(add_inviter(&data));
     let start = || {
         let mut command = sandbox.command();
         command.args([
             "--confirm-signups",
+            "--invites",
             WELCOME,
             // More than all rounds of `make torture NAME=kill` need.
             "--confirm-per-day=1000000",
@@ -54,7 +58,7 @@ fn kills_and_stops_lose_no_confirmation() {
             "--mail-from=Steward <hello@steward.test>",
             "--origin=https://steward.test",
         ]);
-        command.arg("--data").arg(sandbox.path().join("data"));
+        command.arg("--data").arg(&data);
         ServerProcess::start(command)
     };
     let mut acknowledged = BTreeSet::new();
@@ -70,7 +74,7 @@ fn kills_and_stops_lose_no_confirmation() {
             signal(process, if round % 2 == 0 { "-KILL" } else { "-TERM" });
         });
         let responses = runtime.block_on(async {
-            let signed_up = sign_up(&server.addr, CLIENTS, addresses);
+            let signed_up = sign_up_from(&link, &server.addr, CLIENTS, addresses);
             let confirming = confirm_all(&server.addr, &mail, &mut confirmed);
             tokio::join!(signed_up, confirming).0
         });
@@ -102,17 +106,25 @@ fn kills_and_stops_lose_no_confirmation() {
     server.signal("-TERM");
     assert_eq!(server.wait_for_exit(), Some(0));
 
-    let list = SledWaitlist::open(&sandbox.path().join("data")).expect("the list opens");
-    let entries = list.entries(Selection::default()).expect("readable");
-    let listed: BTreeSet<_> = entries
-        .map(|it| it.expect("readable").email.key())
-        .collect();
+    let list = SledWaitlist::open(&data).expect("the list opens");
+    let key = runtime.block_on(list.list_key()).expect("a key");
+    let (mut listed, mut invited) = (BTreeSet::new(), 0);
+    let mut standings = StandingsReader::new(key);
+    for entry in list.entries(Selection::default()).expect("readable") {
+        let entry = entry.expect("readable");
+        standings.add(&entry);
+        invited += u64::from(entry.source.is_some() && entry.confirmed_at.is_some());
+        listed.insert(entry.email.key());
+    }
     assert!(acknowledged.is_subset(&listed));
+    // Everybody has come by the link.
+    assert_eq!(standings.finish().invitations(&inviter), invited);
+    assert!(invited >= confirmed.len() as u64);
     let (welcomes, codes): (Vec<_>, Vec<_>) = mail.received().into_iter().partition(is_welcome);
     let received: BTreeSet<_> = codes.into_iter().map(|it| it.recipient).collect();
     let deliveries = list.deliveries(&MessageId::confirmation());
     let deliveries = runtime.block_on(deliveries).expect("deliveries");
-    let key = runtime.block_on(list.list_key()).expect("a key");
+    listed.remove(&inviter.key());
     for person in &listed {
         let own = deliveries
             .iter()
@@ -139,6 +151,17 @@ fn kills_and_stops_lose_no_confirmation() {
     let is_unknown = |person: &str| unknown.contains(&key.hash(person));
     check_welcomes(&welcomes, &confirmed, is_unknown);
     println!("{} confirmed, {} unknown", confirmed.len(), unknown.len());
+}
+
+/// Creates a list with a person who invites all others. Returns the person, and the link without its origin.
+async fn add_inviter(data: &Path) -> (Email, String) {
+    let list = SledWaitlist::open(data).expect("the list opens");
+    let inviter = Email::parse("inviter@example.com").expect("an address");
+    let entry = WaitlistEntry::new(inviter.clone(), SystemTime::now());
+    list.join(entry).await.expect("the inviter is added");
+    let key = list.list_key().await.expect("a key");
+    let link = invite_link("", &key, &inviter);
+    (inviter, link)
 }
 
 /// Checks that everybody who has confirmed has one welcome. It may be missing if the ledger says that it is unknown.

@@ -52,6 +52,16 @@ async fn sign_up(
     clients: u64,
     addresses: impl IntoIterator<Item = String, IntoIter: Send + 'static>,
 ) -> Vec<(String, Option<u16>)> {
+    sign_up_from("/", addr, clients, addresses).await
+}
+
+/// The same, from a page of the site.
+async fn sign_up_from(
+    page: &str,
+    addr: &str,
+    clients: u64,
+    addresses: impl IntoIterator<Item = String, IntoIter: Send + 'static>,
+) -> Vec<(String, Option<u16>)> {
     let addresses = Arc::new(Mutex::new(addresses.into_iter()));
     // Now and then the client waits forever for a connection that a killed server has closed.
     let timeout = Duration::from_secs(30);
@@ -60,12 +70,14 @@ async fn sign_up(
         let client = Client::builder().timeout(timeout).build();
         let (client, addresses) = (client.expect("a client"), Arc::clone(&addresses));
         let url = format!("http://{addr}/api/waitlist");
+        let referer = format!("http://{addr}{page}");
         tasks.spawn(async move {
             let mut responses = Vec::new();
             let next = || addresses.lock().expect("no panic").next();
             while let Some(email) = next() {
                 let body = serde_json::json!({ "email": email });
-                let response = client.post(&url).json(&body).send().await;
+                let post = client.post(&url).header("referer", &referer);
+                let response = post.json(&body).send().await;
                 let status = response.ok().map(|response| response.status().as_u16());
                 responses.push((email, status));
                 if status.is_none() {
