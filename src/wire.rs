@@ -43,14 +43,7 @@ pub struct JoinedBody {
     pub invitation: Option<Invitation>,
 }
 
-/// An address never reaches a log.
-impl fmt::Debug for JoinedBody {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("JoinedBody").finish_non_exhaustive()
-    }
-}
-
-/// By what a person can invite others.
+/// A person's link to invite others, and the place in line.
 #[derive(Clone, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Invitation {

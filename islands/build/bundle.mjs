@@ -71,7 +71,7 @@ export async function minify(code) {
   return (await terser.minify(code, TERSER)).code;
 }
 
-/** Returns the URL paths of a script, and of all scripts that it imports at once. */
+/** Returns the URL paths of a script, and of all scripts that it imports statically. */
 function withImports(path, outputs) {
   const found = new Set([path]);
   // A set includes the items that are added during its iteration.

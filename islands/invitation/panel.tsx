@@ -3,7 +3,7 @@ import { useEffect, useId, useLayoutEffect, useRef, useState } from "react";
 import type { Invitation } from "../bindings/wire";
 import * as COPY from "./copy.json";
 
-// Puts React into the chunk that the form has loaded, as in each island.
+// As each island, or React would be split into more chunks.
 export { hydrate } from "../hydrate";
 
 export default function InvitationPanel({ link, place }: Invitation) {
@@ -22,9 +22,15 @@ export default function InvitationPanel({ link, place }: Invitation) {
 
   async function copy() {
     input.current?.select();
-    const copied = (await writeClipboard(link)) ? COPY.COPIED : COPY.NOT_COPIED;
-    setLabel(copied);
-    setSpoken(copied);
+    let result = COPY.COPIED;
+    try {
+      await navigator.clipboard.writeText(link);
+    } catch {
+      // Over plain HTTP, or not allowed. The visitor can copy the selected link.
+      result = COPY.NOT_COPIED;
+    }
+    setLabel(result);
+    setSpoken(result);
   }
   return (
     // It looks like the first step of the form. The margin is here, because a page without invitations does not need it.
@@ -63,14 +69,4 @@ function keepFormInPlace(panel: HTMLElement | null) {
   const before = top();
   panel.style.display = "";
   scrollBy({ top: now - before, behavior: "instant" });
-}
-
-/** Returns whether the text is on the clipboard. Over plain HTTP, browsers copy only what is selected. */
-async function writeClipboard(text: string): Promise<boolean> {
-  try {
-    await navigator.clipboard.writeText(text);
-    return true;
-  } catch {
-    return document.execCommand("copy");
-  }
 }

@@ -29,7 +29,7 @@ export interface Result {
   readonly form: FormState;
   readonly text: string;
   readonly isError: boolean;
-  /** By what the visitor can invite others, if the site shows it. */
+  /** The visitor's link to invite others, if the site shows it. */
   readonly invitation?: Invitation | undefined;
 }
 

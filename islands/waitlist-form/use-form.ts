@@ -43,8 +43,8 @@ export function useForm(settings: Settings, initial: FormState, onSuccess: () =>
   const update = (change: Partial<typeof view>) => setView((before) => ({ ...before, ...change }));
   const typed = () => refs.input.current?.value ?? "";
 
-  /** Shows a form, a toast with the text, and perhaps an invitation. */
-  function show(form: FormState, text?: string, isError = true, invitation?: Invitation) {
+  /** Shows a form, and a toast with the text. */
+  function show(form: FormState, text?: string, isError = true) {
     const value = fieldValue(form);
     if (refs.input.current && value !== typed()) {
       refs.input.current.value = value;
@@ -59,7 +59,6 @@ export function useForm(settings: Settings, initial: FormState, onSuccess: () =>
       isPending: false,
       announcement: isUnheard ? text : "",
       isAnnounced: ["invalid", "failed"].includes(form.outcome),
-      invitation,
     });
   }
 
@@ -80,7 +79,7 @@ export function useForm(settings: Settings, initial: FormState, onSuccess: () =>
     const active = hasFocus(refs.form.current) ? null : document.activeElement;
     const wasInView = isInView(refs.form.current);
     flushSync(() => {
-      show(after.form, after.text, after.isError, after.invitation);
+      show(after.form, after.text, after.isError);
       // The visitor must learn that a code is needed. A field with a code is not new.
       if (active)
         update({ isAnnounced: false, announcement: after.form.code === "" ? after.form.lead : "" });
@@ -88,7 +87,10 @@ export function useForm(settings: Settings, initial: FormState, onSuccess: () =>
     // The next step may be higher, and push the element away.
     if (active && wasInView) keepInView(active);
     if (!active) focusIn(refs.form.current, nextControl(after.form), wasInView);
-    if (!after.isError) onSuccess();
+    if (after.isError) return;
+    // After an error, that of the last success stays: nobody gets the link a second time.
+    update({ invitation: after.invitation });
+    onSuccess();
   }
 
   /** If nothing is left to type, the focus is not in the field: it would open a phone's keyboard over the toast. */

@@ -83,7 +83,7 @@ export default function WaitlistForm(props: WaitlistFormProps) {
       </form>
       {invitation && (
         <Suspense>
-          <InvitationPanel key={invitation.link} {...invitation} />
+          <InvitationPanel {...invitation} />
         </Suspense>
       )}
     </>

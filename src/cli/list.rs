@@ -1,11 +1,11 @@
-//! `landing list`: prints the entries, newest first.
+//! `landing list`: prints the entries.
 
 use std::io;
 
 use super::{
     export_format::EntryFields,
-    line::{self, Order},
     selection::SelectionArgs,
+    standings::{Order, read_ranked},
     store_location::CommonArgs,
     terminal::output::print_to_stdout,
 };
@@ -38,8 +38,8 @@ pub(super) fn run(args: &ListArgs) -> anyhow::Result<()> {
     let people: Box<dyn Iterator<Item = anyhow::Result<_>>> = match args.by {
         Order::Time => Box::new(list.entries(selection)?.entries.map(|it| Ok((it?, None)))),
         Order::Invites => {
-            let line = line::read(&list)?.into_iter();
-            let selected = line.filter(move |it| selection.selects(&it.entry));
+            let ranked = read_ranked(&list)?.into_iter();
+            let selected = ranked.filter(move |it| selection.selects(&it.entry));
             Box::new(selected.map(|it| Ok((it.entry, Some(it.invitations)))))
         }
     };

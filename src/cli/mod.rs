@@ -16,7 +16,7 @@
 //! - `output_file`: writes a file beside its place, and puts it there once it is whole.
 //! - `numbers`: what `stats` and `report` count.
 //! - `address`, `people_args`: addresses on the command line.
-//! - `line`: the line in which people wait, with the number of people that each has invited.
+//! - `standings`: the line in which people wait, with the number of people that each has invited.
 //! - `time`: times on the command line and in output.
 //! - `link_check`: asks the site whether its unsubscribe links work.
 //! - `help`: the commands in groups.
@@ -42,7 +42,6 @@ mod fd_limit;
 mod health;
 mod help;
 mod import;
-mod line;
 mod link_check;
 mod list;
 mod list_error;
@@ -64,6 +63,7 @@ mod server_socket;
 mod service_manager;
 mod settings;
 mod show;
+mod standings;
 mod stats;
 mod store_location;
 mod terminal;
@@ -116,7 +116,7 @@ enum Commands {
     Serve(Box<serve::ServeArgs>),
     /// Print the number of entries
     Count(count::CountArgs),
-    /// Print the entries, newest first
+    /// Print the entries, the newest or the best inviter first
     List(list::ListArgs),
     /// Print everything that is stored about a person
     Show(show::ShowArgs),

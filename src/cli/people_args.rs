@@ -46,7 +46,7 @@ pub(super) enum Change {
 }
 
 impl PeopleArgs {
-    /// Reads the addresses.
+    /// Returns the addresses of the command line and of the file.
     ///
     /// # Errors
     /// If a line of the file has no valid address.

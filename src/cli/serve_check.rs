@@ -52,9 +52,6 @@ pub(super) fn run(
                 writeln!(out, "welcome: {}", file.display())?;
             }
         }
-        if config.invites {
-            writeln!(out, "invitations: shown to everybody who has joined")?;
-        }
         if let Some(webhook) = webhook {
             writeln!(out, "webhook: {}", webhook.origin)?;
         }

@@ -6,15 +6,10 @@ use anyhow::bail;
 use serde::Serialize;
 
 use super::{
-    address::parse_listed_address,
-    delivery_counts::ShownDelivery,
-    export_format::EntryFields,
-    line::{self, Waiting},
-    store_location::CommonArgs,
-    time::rfc3339,
-    waitlist_handle::WaitlistHandle,
+    address::parse_listed_address, delivery_counts::ShownDelivery, export_format::EntryFields,
+    store_location::CommonArgs, time::rfc3339, waitlist_handle::WaitlistHandle,
 };
-use crate::waitlist::{Email, Source};
+use crate::waitlist::{AddressFilter, Email, Selection, Source};
 
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -38,11 +33,9 @@ struct ShownPerson<'a> {
     entry: EntryFields<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     asked_at: Option<String>,
-    /// What the people have as source who join by the person's invitation link.
+    /// The source of the people who joined by this person's link, if anybody has.
     #[serde(skip_serializing_if = "Option::is_none")]
-    invites_as: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    invited_by: Option<&'a str>,
+    invite_code: Option<String>,
     /// The list has a hash of the address, so no import adds it.
     suppressed: bool,
     /// The messages to the hash of the address.
@@ -59,44 +52,52 @@ struct ShownMessage {
 pub(super) fn run(args: &ShowArgs) -> anyhow::Result<()> {
     let location = args.common.store.announce_location()?;
     let list = location.open()?;
-    let key = list.list_key()?;
-    let line = line::read(&list)?;
+    let selection = Selection {
+        addresses: AddressFilter::Address(args.email.clone()),
+        ..Selection::default()
+    };
+    // An address is on the list once, unless `check` reports it.
+    let entry = list.entries(selection)?.entries.next().transpose()?;
     let messages = find_messages(&list, &args.email)?;
+    let invite_code = find_invite_code(&list, &args.email)?;
     let suppressed = list.is_suppressed(&args.email)?;
     // The reader of the output may be slow, and must not keep the list open.
     drop(list);
-    let is_own = |it: &&Waiting| it.entry.email.key() == args.email.key();
-    let own = line.iter().find(is_own);
-    let source = own.and_then(|it| it.entry.source.as_ref());
-    let code = Source::of_invited(&key, &args.email);
-    let has_invited = line
-        .iter()
-        .any(|it| it.entry.source.as_ref() == Some(&code));
-    let is_inviter = |it: &&Waiting| Some(&Source::of_invited(&key, &it.entry.email)) == source;
-    let inviter = line.iter().find(is_inviter);
     let unlisted = EntryFields {
         email: args.email.as_typed(),
         ..EntryFields::default()
     };
+    let asked_at = entry.as_ref().and_then(|it| it.asked_at);
     let shown = ShownPerson {
-        entry: own.map_or(unlisted, |it| EntryFields {
-            invitations: has_invited.then_some(it.invitations),
-            ..EntryFields::from(&it.entry)
-        }),
-        asked_at: own.and_then(|it| it.entry.asked_at).map(rfc3339),
-        invites_as: has_invited.then(|| code.to_string()),
-        invited_by: inviter.map(|it| it.entry.email.as_typed()),
+        entry: entry.as_ref().map_or(unlisted, EntryFields::from),
+        asked_at: asked_at.map(rfc3339),
+        invite_code,
         suppressed,
         messages,
     };
-    let has_traces = shown.suppressed || has_invited || !shown.messages.is_empty();
-    if shown.entry.joined_at.is_none() && !has_traces {
+    let has_hash = shown.suppressed || shown.invite_code.is_some() || !shown.messages.is_empty();
+    if shown.entry.joined_at.is_none() && !has_hash {
         bail!(
             "{} is not on the list in {location}; nothing is stored about this address, also no hash of it",
             args.email.as_typed()
         );
     }
     args.common.output.print(&shown, |out| shown.write(out))
+}
+
+/// Returns the code of a person's invitations, also of one who has left, if somebody has joined by it.
+fn find_invite_code(list: &WaitlistHandle, inviter: &Email) -> anyhow::Result<Option<String>> {
+    let code = Source::of_invited(&list.list_key()?, inviter);
+    let selection = Selection {
+        source: Some(code.clone()),
+        ..Selection::default()
+    };
+    let suppressions = list.suppressions()?;
+    let is_used = list.entries(selection)?.count > 0
+        || suppressions
+            .departures()
+            .any(|it| it.source.as_ref() == Some(&code));
+    Ok(is_used.then(|| code.to_string()))
 }
 
 /// Returns the messages to a person, also to one who has left.
@@ -122,9 +123,8 @@ impl ShownPerson<'_> {
             joined_at,
             source,
             confirmed_at,
-            invitations,
+            invitations: _,
         } = &self.entry;
-        let invitations = invitations.map(|it| it.to_string());
         match joined_at {
             Some(_) => line("address", email)?,
             None => line(
@@ -137,9 +137,7 @@ impl ShownPerson<'_> {
             ("source", *source),
             ("asked at", self.asked_at.as_deref()),
             ("confirmed at", confirmed_at.as_deref()),
-            ("invited by", self.invited_by),
-            ("invites as", self.invites_as.as_deref()),
-            ("invitations", invitations.as_deref()),
+            ("invite code", self.invite_code.as_deref()),
         ] {
             value.map_or(Ok(()), |value| line(name, value))?;
         }

@@ -53,21 +53,13 @@ pub(super) fn run(args: &WebhookTestArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Reads the first bytes of a body, as text that changes nothing on a terminal.
+/// Reads the beginning of a body, as text that changes nothing on a terminal.
 async fn read_beginning(body: Body) -> String {
-    let mut reply = Vec::new();
-    let mut chunks = body.into_data_stream();
-    let read = async {
-        while reply.len() < REPLY_MAX_BYTES
-            && let Some(Ok(chunk)) = chunks.next().await
-        {
-            reply.extend_from_slice(&chunk);
-        }
+    let first = timeout(REPLY_TIMEOUT, body.into_data_stream().next()).await;
+    let Ok(Some(Ok(first))) = first else {
+        return String::new();
     };
-    // The bytes that have arrived until then are enough.
-    let _ = timeout(REPLY_TIMEOUT, read).await;
-    reply.truncate(REPLY_MAX_BYTES);
-    let text = String::from_utf8_lossy(&reply);
+    let text = String::from_utf8_lossy(&first[..first.len().min(REPLY_MAX_BYTES)]);
     let is_printable = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
     text.chars().filter(is_printable).collect()
 }

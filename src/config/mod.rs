@@ -81,7 +81,7 @@ pub struct Config {
     )]
     pub count_from: u64,
 
-    /// Show people who have joined a link to invite others, and their place in line: people who have invited more come first
+    /// Show each person who joins a link to invite others, and the place in line: people who have invited more come first
     #[arg(long, env = "LANDING_INVITES", value_parser = BoolishValueParser::new())]
     pub invites: bool,
 

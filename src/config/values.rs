@@ -82,11 +82,11 @@ impl FromStr for LinkUrl {
 
 /// A text that `Debug` hides.
 #[derive(Clone)]
-pub(super) struct Secret(String);
+pub struct Secret(String);
 
 impl Secret {
     /// Returns the text.
-    pub(super) fn as_str(&self) -> &str {
+    pub fn as_str(&self) -> &str {
         &self.0
     }
 }

@@ -35,7 +35,8 @@ pub struct WebhookOptions {
 /// The settings of the webhook. `Debug` shows neither the path of the URL, which is a secret of many services, nor the key.
 #[derive(Clone, Debug)]
 pub struct WebhookSettings {
-    url: Secret,
+    /// The URL.
+    pub url: Secret,
     /// The scheme, the host and the port of the URL.
     pub origin: String,
     /// Signs the events.
@@ -80,13 +81,6 @@ impl WebhookOptions {
             url: Secret::from(String::from(url)),
             key: hmac::Key::new(hmac::HMAC_SHA256, &secret),
         })
-    }
-}
-
-impl WebhookSettings {
-    /// Returns the URL.
-    pub fn url(&self) -> &str {
-        self.url.as_str()
     }
 }
 

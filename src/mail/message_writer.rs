@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     config::{MailSettings, Origin},
-    waitlist::{Email, ListKey, MessageId, invite_link},
+    waitlist::{Email, ListKey, MessageId, Source, invite_link},
 };
 
 /// Length of the token of a person whose address has 65 to 128 bytes.
@@ -35,14 +35,6 @@ pub struct MessageWriter<'a> {
     pub signer: Option<&'a DkimSigner>,
 }
 
-/// The links of a person.
-pub struct PersonLinks {
-    /// The URL of the person's unsubscribe page.
-    pub unsubscribe: String,
-    /// The URL by which the person invites others.
-    pub invite: String,
-}
-
 /// The e-mail for a person.
 pub struct WrittenMessage {
     /// The e-mail.
@@ -53,13 +45,13 @@ pub struct WrittenMessage {
 }
 
 impl MessageWriter<'_> {
-    /// Returns the text of the message for a person.
-    pub fn render(&self, position: u64, links: &PersonLinks) -> RenderedMessage {
+    /// Returns the text of the message for a person with this token, whose invited people have this source.
+    pub fn render(&self, position: u64, token: &str, invited: &str) -> RenderedMessage {
         self.template.render(&Placeholders {
             product: self.product,
             position,
-            invite_link: &links.invite,
-            unsubscribe: Some(&links.unsubscribe),
+            invite_link: &invite_link(self.origin.as_str(), invited),
+            unsubscribe: Some(&self.url(token)),
             postal_address: self.settings.postal_address.as_deref(),
         })
     }
@@ -69,8 +61,8 @@ impl MessageWriter<'_> {
     /// # Errors
     /// [`TemplateProblem::TooLongAsHtml`].
     pub fn check_size(&self, max_position: u64) -> Result<(), TemplateProblem> {
-        let links = self.example_links(&"x".repeat(LONG_TOKEN_LEN));
-        Template::check_size(&self.render(max_position, &links))
+        let longest = "x".repeat(LONG_TOKEN_LEN);
+        Template::check_size(&self.render(max_position, &longest, &longest))
     }
 
     /// Returns the token of a person's unsubscribe page.
@@ -85,14 +77,6 @@ impl MessageWriter<'_> {
     /// [`ComposeError::NoToken`].
     pub fn unsubscribe_url(&self, key: &ListKey, email: &Email) -> Result<String, ComposeError> {
         Ok(self.url(&Self::token(key, email)?))
-    }
-
-    /// Returns links that are nobody's, for a preview.
-    pub fn example_links(&self, token: &str) -> PersonLinks {
-        PersonLinks {
-            unsubscribe: self.url(token),
-            invite: format!("{}/?ref=invite-{token}", self.origin.as_str()),
-        }
     }
 
     fn url(&self, token: &str) -> String {
@@ -132,18 +116,15 @@ impl MessageWriter<'_> {
         message_id: &str,
     ) -> Result<WrittenMessage, ComposeError> {
         let token = Self::token(key, email)?;
-        let links = PersonLinks {
-            unsubscribe: self.url(&token),
-            invite: invite_link(self.origin.as_str(), key, email),
-        };
-        let message = self.render(position, &links);
+        let invited = Source::of_invited(key, email);
+        let message = self.render(position, &token, invited.as_str());
         let headers = MessageHeaders {
             from: &self.settings.from,
             to: email,
             message_id,
             date: SystemTime::now(),
             host: self.origin.host(),
-            unsubscribe: Some(&links.unsubscribe),
+            unsubscribe: Some(&self.url(&token)),
             signer: self.signer,
         };
         let bytes = compose(&headers, &message)?;

@@ -24,7 +24,7 @@ pub use code_message::{CODE_LEN, confirmation_code, confirmation_message};
 pub use compose::{ComposeError, MessageHeaders, compose, message_id, recipient_address};
 pub use dkim::DkimSigner;
 pub use mailer::{Mailer, is_deferred_by_objection};
-pub use message_writer::{MessageWriter, PersonLinks, WrittenMessage};
+pub use message_writer::{MessageWriter, WrittenMessage};
 pub use person_token::{PersonTokens, TokenPurpose};
 pub use setup_error::{DkimKeyError, MailSetupError};
 pub use smtp::{

@@ -147,7 +147,7 @@ pub struct Recipient {
     pub address: String,
     /// The URL of the other way out.
     pub way_out: String,
-    /// By what the person can invite others.
+    /// The person's invitation, if the page shows it.
     pub invitation: Option<Invitation>,
 }
 

@@ -141,10 +141,10 @@ impl Admission {
         let query = page.query()?.as_bytes();
         let mut sources = ["utm_source", "ref", "source"]
             .into_iter()
-            .filter_map(|name| {
+            .flat_map(|name| {
                 form_urlencoded::parse(query)
-                    .filter(|(key, _)| key == name)
-                    .find_map(|(_, value)| value.parse::<Source>().ok())
+                    .filter(move |(key, _)| key == name)
+                    .filter_map(|(_, value)| value.parse::<Source>().ok())
             });
         // An earlier name takes precedence, but where an invitation is shared, its link may get another parameter.
         let invitation = sources.clone().find(Source::is_invitation);

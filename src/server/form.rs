@@ -23,7 +23,6 @@ use super::{
 };
 use crate::{
     copy::{self, islands},
-    mail::TokenPurpose,
     page::{LinkPage, code_form, empty_form},
     waitlist::{Email, InvalidEmail},
     wire::{ConfirmBody, FormOutcome, FormState, SignUpBody},
@@ -108,7 +107,7 @@ pub(super) async fn confirm_code(
             let error = match people.confirm_by_code(&fields.email, &fields.code).await {
                 Ok(email) => {
                     // Without the rest, the page still says that the address is confirmed.
-                    let recipient = recipient(&people, TokenPurpose::Confirm, &email).await;
+                    let recipient = recipient(&people, LinkPage::Confirmed, &email).await;
                     let page = pages.link_page(LinkPage::Confirmed, recipient.ok());
                     return page.respond(StatusCode::OK, &headers);
                 }

@@ -42,9 +42,14 @@ pub(crate) async fn join(
     let people = expect_context::<Arc<People>>();
     let visitor = expect_context::<Visitor>();
     let email = people.sign_up(&body.email, visitor).await?;
+    // Otherwise it comes with the confirmation.
+    let invitation = match &people.confirmation {
+        None => people.invitation(&email).await,
+        Some(_) => None,
+    };
     Ok(JoinedBody {
-        invitation: people.invitation(&email).await,
         email: email.as_typed().to_owned(),
+        invitation,
     })
 }
 

@@ -121,16 +121,13 @@ impl People {
         Ok(email)
     }
 
-    /// Returns the link by which a person invites others, and the person's place in line. Returns `None` if the site does not show
-    /// them, if the address is not confirmed although the site asks for that, or if the list cannot be read.
+    /// Returns the link by which a person on the list invites others, and the person's place in line. Returns `None` if the site
+    /// does not show them, or if the list cannot be read.
     pub(super) async fn invitation(&self, email: &Email) -> Option<Invitation> {
         let origin = self.invite_origin.as_ref()?;
-        let person = self.list.person(email).await.ok()??;
-        if person.awaits_confirmation() {
-            return None;
-        }
+        let source = Source::of_invited(&self.key.get().await.ok()?, email);
         Some(Invitation {
-            link: invite_link(origin, &self.key.get().await.ok()?, email),
+            link: invite_link(origin, source.as_str()),
             place: self.standings.place(email).await?,
         })
     }

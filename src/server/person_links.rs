@@ -74,27 +74,27 @@ async fn find_page(people: &People, purpose: TokenPurpose, token: &str) -> Outco
             None => LinkPage::Confirm,
         },
     };
-    let recipient = recipient(people, purpose, &email).await?;
+    let recipient = recipient(people, page, &email).await?;
     Ok((page, Some(recipient)))
 }
 
-/// Returns the person of a page, with the other way out, to leave or to stay, and the invitation of one who has confirmed.
+/// Returns the person of a page: with the other way out, to leave or to stay, and with the invitation of a person who has confirmed.
 pub(super) async fn recipient(
     people: &People,
-    purpose: TokenPurpose,
+    page: LinkPage,
     email: &Email,
 ) -> Result<Recipient, StoreError> {
-    let way_out = match purpose {
-        TokenPurpose::Unsubscribe => "/".to_owned(),
-        TokenPurpose::Confirm => {
+    let way_out = match page {
+        LinkPage::Unsubscribe => "/".to_owned(),
+        _ => {
             let tokens = people.key.tokens(TokenPurpose::Unsubscribe).await?;
             let token = tokens.token(email).unwrap_or_default();
             format!("/unsubscribe/{token}")
         }
     };
-    let invitation = match purpose {
-        TokenPurpose::Confirm => people.invitation(email).await,
-        TokenPurpose::Unsubscribe => None,
+    let invitation = match page {
+        LinkPage::Confirmed | LinkPage::AlreadyConfirmed => people.invitation(email).await,
+        _ => None,
     };
     Ok(Recipient {
         address: email.masked(),

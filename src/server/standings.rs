@@ -1,18 +1,16 @@
 //! The line in which people wait. It is read from the list when somebody asks for it.
 
 use std::{
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
-use tokio::{sync::watch, task::spawn_blocking, time::timeout};
+use tokio::{task::spawn_blocking, time::timeout};
 
-use super::list_key::ListKeyCache;
-use crate::waitlist::{
-    Email, ListKey, Selection, Standings, StandingsReader, StoreError, Waitlist,
-};
+use super::{list_key::ListKeyCache, warning_throttle::WarningThrottle};
+use crate::waitlist::{Email, Selection, Standings, StoreError, Waitlist};
 
-/// Longest time that a request waits for the line to be read.
+/// Longest time that a request waits for the line.
 const READ_TIMEOUT: Duration = Duration::from_secs(2);
 /// The line is read again after this time, or this many times the time that reading has taken, if that is longer.
 const KEPT_TIME_MIN: Duration = Duration::from_secs(1);
@@ -22,84 +20,59 @@ const KEPT_TIME_FACTOR: u32 = 20;
 pub(super) struct StandingsCache {
     list: Arc<dyn Waitlist>,
     key: Arc<ListKeyCache>,
-    latest: watch::Sender<Reading>,
-    /// Locked while the line is read.
-    reader: Arc<Mutex<()>>,
-}
-
-/// The last reading.
-struct Reading {
-    /// `None` before the line was read.
-    standings: Option<Arc<Standings>>,
-    /// When the line is read again.
-    kept_until: Instant,
-}
-
-impl Reading {
-    fn is_fresh(&self) -> bool {
-        Instant::now() < self.kept_until
-    }
+    latest: Mutex<Option<Arc<Standings>>>,
+    /// When to read it again. Locked while it is read.
+    next_reading: tokio::sync::Mutex<Instant>,
+    warning: WarningThrottle,
 }
 
 impl StandingsCache {
     pub(super) fn new(list: Arc<dyn Waitlist>, key: Arc<ListKeyCache>) -> Self {
-        let nothing = Reading {
-            standings: None,
-            kept_until: Instant::now(),
-        };
         Self {
             list,
             key,
-            latest: watch::Sender::new(nothing),
-            reader: Arc::default(),
+            latest: Mutex::default(),
+            next_reading: tokio::sync::Mutex::new(Instant::now()),
+            warning: WarningThrottle::default(),
         }
     }
 
     /// Returns the place of a person who is on the list, from 1, or `None` if the list cannot be read. A person who has joined
-    /// since then comes last.
-    pub(super) async fn place(&self, email: &Email) -> Option<u64> {
-        let mut latest = self.latest.subscribe();
-        if !latest.borrow().is_fresh() {
-            self.start_to_read(self.key.get().await.ok()?);
-        }
+    /// after the last reading is the last one.
+    pub(super) async fn place(self: &Arc<Self>, email: &Email) -> Option<u64> {
+        // In a task, because a request that ends must not end the reading: the next one would begin another.
+        let reading = tokio::spawn(Arc::clone(self).refresh());
         // After that time, an older line is better than none.
-        let _ = timeout(READ_TIMEOUT, latest.wait_for(Reading::is_fresh)).await;
-        let standings = latest.borrow().standings.clone()?;
-        Some(standings.place(email).unwrap_or_else(|| self.list.count()))
+        let _ = timeout(READ_TIMEOUT, reading).await;
+        let latest = self.latest().clone()?;
+        Some(latest.place(email).unwrap_or_else(|| self.list.count()))
     }
 
-    /// Reads the line, unless another request has begun to.
-    fn start_to_read(&self, key: ListKey) {
-        let (list, latest) = (Arc::clone(&self.list), self.latest.clone());
-        let reader = Arc::clone(&self.reader);
-        spawn_blocking(move || {
-            let Ok(_guard) = reader.try_lock() else {
-                return;
-            };
-            // Another request may have read it a moment ago.
-            if latest.borrow().is_fresh() {
-                return;
+    async fn refresh(self: Arc<Self>) {
+        let mut next_reading = self.next_reading.lock().await;
+        let started = Instant::now();
+        if started < *next_reading {
+            return;
+        }
+        match self.read().await {
+            Ok(standings) => *self.latest() = Some(Arc::new(standings)),
+            Err(error) if self.warning.try_acquire() => {
+                tracing::warn!("cannot read the line in which people wait: {error}");
             }
-            let started = Instant::now();
-            let read = read(&*list, key);
-            let kept_time = KEPT_TIME_MIN.max(started.elapsed() * KEPT_TIME_FACTOR);
-            latest.send_modify(|latest| {
-                latest.kept_until = Instant::now() + kept_time;
-                match read {
-                    Ok(standings) => latest.standings = Some(Arc::new(standings)),
-                    Err(error) => {
-                        tracing::warn!("cannot read the line of the people who wait: {error}")
-                    }
-                }
-            });
-        });
+            Err(_) => {}
+        }
+        let kept_time = KEPT_TIME_MIN.max(started.elapsed() * KEPT_TIME_FACTOR);
+        *next_reading = Instant::now() + kept_time;
     }
-}
 
-fn read(list: &dyn Waitlist, key: ListKey) -> Result<Standings, StoreError> {
-    let mut reader = StandingsReader::new(key);
-    for entry in list.entries(Selection::default())? {
-        reader.add(&entry?);
+    async fn read(&self) -> Result<Standings, StoreError> {
+        let (list, key) = (Arc::clone(&self.list), self.key.get().await?);
+        let read = move || Standings::read(key, list.entries(Selection::default())?);
+        let read = spawn_blocking(read).await;
+        read.map_err(|_| StoreError::Unreadable)?
     }
-    Ok(reader.finish())
+
+    fn latest(&self) -> MutexGuard<'_, Option<Arc<Standings>>> {
+        self.latest.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }

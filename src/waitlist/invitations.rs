@@ -1,7 +1,7 @@
 //! Invitations: each person has a link, and its code is the source of the people who join by it.
 //!
-//! Nothing is stored for that. The code is a keyed hash of the person's address, so it says nothing about the person, and one of
-//! somebody who was erased names nobody.
+//! Nothing else is stored. A code is a keyed hash of the person's address, so only the owner of the list can test whose it is. It
+//! stays when the person is erased.
 
 use std::{
     cmp::Reverse,
@@ -28,9 +28,9 @@ fn invite_code(key: &ListKey, email: &Email) -> InviteCode {
     bytes.fold(0, |code, byte| code << 8 | InviteCode::from(*byte))
 }
 
-/// Returns the link by which a person invites others to the site at this origin.
-pub fn invite_link(origin: &str, key: &ListKey, email: &Email) -> String {
-    format!("{origin}/?ref={}", Source::of_invited(key, email))
+/// Returns the link whose visitors have this source, to the site at this origin.
+pub fn invite_link(origin: &str, source: &str) -> String {
+    format!("{origin}/?ref={source}")
 }
 
 impl Source {
@@ -39,7 +39,7 @@ impl Source {
         Self::from_stored(&format!("{PREFIX}{:016x}", invite_code(key, inviter)))
     }
 
-    /// Returns whether somebody's link leads to this source.
+    /// Returns whether the source has the form of a code.
     pub fn is_invitation(&self) -> bool {
         self.invite_code().is_some()
     }
@@ -62,6 +62,49 @@ pub struct Standings {
 }
 
 impl Standings {
+    /// Computes the standings of a list with this key, from its entries in their order.
+    ///
+    /// # Errors
+    /// Those of the entries.
+    pub fn read<E>(
+        key: ListKey,
+        entries: impl Iterator<Item = Result<WaitlistEntry, E>>,
+    ) -> Result<Self, E> {
+        let mut people = Vec::new();
+        // The mailboxes of the people who count, and those of them that have joined by a link.
+        let mut mailboxes = HashSet::new();
+        let mut invited = HashMap::<InviteCode, HashSet<AddressHash>>::new();
+        for entry in entries {
+            let entry = entry?;
+            let mailbox = hash_mailbox(&key, &entry.email);
+            people.push((invite_code(&key, &entry.email), mailbox));
+            let counts = !entry.awaits_confirmation() && mailboxes.insert(mailbox);
+            let inviter = entry.source.as_ref().and_then(Source::invite_code);
+            if let (true, Some(inviter)) = (counts, inviter) {
+                invited.entry(inviter).or_default().insert(mailbox);
+            }
+        }
+        let mut invitations = HashMap::new();
+        for (code, mailbox) in &people {
+            let Some(invited) = invited.get_mut(code) else {
+                continue;
+            };
+            // Somebody may have come back after their own second address.
+            invited.remove(mailbox);
+            invitations.insert(*code, invited.len() as u64);
+        }
+        people.sort_by_cached_key(|(code, _)| {
+            let invitations = invitations.get(code);
+            Reverse(invitations.copied().unwrap_or(0))
+        });
+        let codes = people.into_iter().map(|(code, _)| code);
+        Ok(Self {
+            key,
+            places: codes.zip(1..).collect(),
+            invitations,
+        })
+    }
+
     /// Returns the number of people who have joined by the link of a person. It counts only people who have confirmed their
     /// address, unless the site did not ask them to, and of the people on the list who share a mailbox only the first one. The
     /// person's own mailbox does not count.
@@ -70,65 +113,9 @@ impl Standings {
         self.invitations.get(&code).copied().unwrap_or_default()
     }
 
-    /// Returns the place of a person, from 1, or `None` if the person has joined since.
+    /// Returns the place of a person, from 1, or `None` if the person was not on the list when it was read.
     pub fn place(&self, email: &Email) -> Option<u64> {
         let code = invite_code(&self.key, email);
         self.places.get(&code).copied()
-    }
-}
-
-/// Takes the entries of a list, in their order, and computes the standings.
-pub struct StandingsReader {
-    key: ListKey,
-    people: Vec<(InviteCode, AddressHash)>,
-    /// The mailboxes of the people who count.
-    mailboxes: HashSet<AddressHash>,
-    /// The mailboxes that have joined by a link.
-    invited: HashMap<InviteCode, HashSet<AddressHash>>,
-}
-
-impl StandingsReader {
-    /// Starts with an empty list that has this key.
-    pub fn new(key: ListKey) -> Self {
-        Self {
-            key,
-            people: Vec::new(),
-            mailboxes: HashSet::new(),
-            invited: HashMap::new(),
-        }
-    }
-
-    /// Takes the next entry.
-    pub fn add(&mut self, entry: &WaitlistEntry) {
-        let mailbox = hash_mailbox(&self.key, &entry.email);
-        self.people
-            .push((invite_code(&self.key, &entry.email), mailbox));
-        let counts = !entry.awaits_confirmation() && self.mailboxes.insert(mailbox);
-        let inviter = entry.source.as_ref().and_then(Source::invite_code);
-        if let (true, Some(inviter)) = (counts, inviter) {
-            self.invited.entry(inviter).or_default().insert(mailbox);
-        }
-    }
-
-    /// Returns the standings.
-    pub fn finish(mut self) -> Standings {
-        let mut invitations = HashMap::new();
-        for (code, mailbox) in &self.people {
-            let Some(invited) = self.invited.get_mut(code) else {
-                continue;
-            };
-            invited.remove(mailbox);
-            if !invited.is_empty() {
-                invitations.insert(*code, invited.len() as u64);
-            }
-        }
-        let mut line = self.people;
-        line.sort_by_cached_key(|(code, _)| Reverse(invitations.get(code).copied()));
-        let codes = line.into_iter().map(|(code, _)| code);
-        Standings {
-            key: self.key,
-            invitations,
-            places: codes.zip(1..).collect(),
-        }
     }
 }

@@ -36,7 +36,7 @@ pub use entry::{
 };
 pub use error::{StoreError, StoreFuture};
 pub use event::{EVENT_LEASE, Event, PendingEvents};
-pub use invitations::{Standings, StandingsReader, invite_link};
+pub use invitations::{Standings, invite_link};
 pub use ledger::{
     Delivery, DeliveryResult, DeliveryStart, DeliveryState, DeliveryStatus, InvalidMessageId,
     Ledger, Message, MessageId, ServerReply,

@@ -17,13 +17,11 @@ pub(super) use self::{
     days::{Interval, SignUps, utc},
     sources::{Sources, Stages, percent},
 };
-use super::{line, terminal::progress::progress, waitlist_handle::WaitlistHandle};
+use super::{terminal::progress::progress, waitlist_handle::WaitlistHandle};
 use crate::waitlist::Selection;
 
 /// Maximum number of bars. A list that spans more years than this exceeds it, with one bar per year.
 const BARS_MAX: usize = 31;
-/// Maximum number of people in the table of inviters.
-const INVITERS_MAX: usize = 10;
 
 /// The numbers of the selected people.
 #[derive(Serialize)]
@@ -38,16 +36,6 @@ pub(super) struct Numbers {
     pub(super) sign_ups: Vec<SignUps>,
     #[serde(flatten)]
     pub(super) sources: Sources,
-    /// Those who have invited most come first.
-    pub(super) best_inviters: Vec<Inviter>,
-}
-
-/// A person who has invited others.
-#[derive(Serialize)]
-pub(super) struct Inviter {
-    /// The address, masked: these numbers are for showing around.
-    pub(super) person: String,
-    pub(super) invitations: u64,
 }
 
 impl Numbers {
@@ -78,10 +66,6 @@ impl Numbers {
         }
         let (per, sign_ups) = days.sign_ups(BARS_MAX, days::last_day(selection, now));
         let sources = sources.finish();
-        let best_inviters = match sources.have_invitations() {
-            true => best_inviters(&list, selection)?,
-            false => Vec::new(),
-        };
         Ok(Self {
             total: sources.total(),
             last_24_hours,
@@ -90,7 +74,6 @@ impl Numbers {
             per,
             sign_ups,
             sources,
-            best_inviters,
         })
     }
 
@@ -112,15 +95,4 @@ impl Numbers {
         }
         totals
     }
-}
-
-/// Returns the selected people who have invited most.
-fn best_inviters(list: &WaitlistHandle, selection: &Selection) -> anyhow::Result<Vec<Inviter>> {
-    let line = line::read(list)?.into_iter();
-    let inviters = line.filter(|it| it.invitations > 0 && selection.selects(&it.entry));
-    let best = inviters.take(INVITERS_MAX).map(|it| Inviter {
-        person: it.entry.email.masked(),
-        invitations: it.invitations,
-    });
-    Ok(best.collect())
 }

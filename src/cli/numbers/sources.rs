@@ -13,9 +13,6 @@ use crate::{
     waitlist::{AddressHash, DeliveryState, ListKey, Source, WaitlistEntry},
 };
 
-/// The source of everybody who has joined by an invitation.
-const INVITATIONS: &str = "invitations";
-
 /// Number of sources that are shown apart.
 const SOURCES_SHOWN: usize = 20;
 
@@ -27,7 +24,7 @@ pub(in crate::cli) struct Stages {
     /// People who have confirmed their address.
     pub(in crate::cli) confirmed: u64,
     /// People who have had a message, except for those that ask to confirm the address.
-    pub(in crate::cli) invited: u64,
+    pub(in crate::cli) mailed: u64,
     /// People who have left. The other counts do not include them, because they are erased.
     pub(in crate::cli) unsubscribed: u64,
 }
@@ -53,21 +50,21 @@ struct SourceStages {
 pub(super) struct SourceCounter {
     key: ListKey,
     /// The people who have had a message.
-    invited: HashSet<AddressHash>,
+    mailed: HashSet<AddressHash>,
     sources: HashMap<Option<Source>, Stages>,
 }
 
 impl SourceCounter {
-    /// Reads the people who were invited, and counts those who have left.
+    /// Reads the people who were mailed, and counts those who have left.
     pub(super) fn read(list: &WaitlistHandle) -> anyhow::Result<Self> {
-        let mut invited = HashSet::new();
+        let mut mailed = HashSet::new();
         for message in list.messages()? {
             if message.id.is_confirmation() {
                 continue;
             }
             let deliveries = list.deliveries(&message.id)?.into_iter();
             let accepted = deliveries.filter(|it| it.status.state == DeliveryState::Accepted);
-            invited.extend(accepted.map(|it| it.recipient));
+            mailed.extend(accepted.map(|it| it.recipient));
         }
         let mut sources = HashMap::<_, Stages>::new();
         for departure in list.suppressions()?.departures() {
@@ -76,19 +73,19 @@ impl SourceCounter {
         }
         Ok(Self {
             key: list.list_key()?,
-            invited,
+            mailed,
             sources,
         })
     }
 
     /// Counts a person.
     pub(super) fn add(&mut self, entry: &WaitlistEntry) {
-        let is_invited =
-            !self.invited.is_empty() && self.invited.contains(&self.key.hash(entry.email.key()));
+        let is_mailed =
+            !self.mailed.is_empty() && self.mailed.contains(&self.key.hash(entry.email.key()));
         let stages = self.sources.entry(label(entry.source.clone())).or_default();
         stages.people += 1;
         stages.confirmed += u64::from(entry.confirmed_at.is_some());
-        stages.invited += u64::from(is_invited);
+        stages.mailed += u64::from(is_mailed);
     }
 
     /// Sorts the sources.
@@ -112,10 +109,10 @@ impl SourceCounter {
     }
 }
 
-/// Returns the source under which a person is counted: all invitations are one.
+/// Returns the source under which a person is counted: all invitations are one, which no link can name.
 fn label(source: Option<Source>) -> Option<Source> {
     source.map(|source| match source.is_invitation() {
-        true => Source::from_stored(INVITATIONS),
+        true => Source::from_stored("by invitation"),
         false => source,
     })
 }
@@ -124,11 +121,6 @@ impl Sources {
     /// Returns whether anybody has a source.
     pub(in crate::cli) fn is_empty(&self) -> bool {
         self.sources.is_empty()
-    }
-
-    /// Returns whether anybody has joined by an invitation.
-    pub(super) fn have_invitations(&self) -> bool {
-        self.sources.iter().any(|it| it.source == INVITATIONS)
     }
 
     /// Returns the sum of all rows.
@@ -156,7 +148,7 @@ impl Sum for Stages {
         stages.fold(Self::default(), |sum, it| Self {
             people: sum.people + it.people,
             confirmed: sum.confirmed + it.confirmed,
-            invited: sum.invited + it.invited,
+            mailed: sum.mailed + it.mailed,
             unsubscribed: sum.unsubscribed + it.unsubscribed,
         })
     }

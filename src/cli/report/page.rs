@@ -160,7 +160,7 @@ fn render_sources(numbers: &Numbers) -> String {
                 count(stages.people),
                 share,
                 count(stages.confirmed),
-                count(stages.invited),
+                count(stages.mailed),
                 count(stages.unsubscribed),
             ],
         }
@@ -170,7 +170,7 @@ fn render_sources(numbers: &Numbers) -> String {
         "sources",
         "Sources",
         "People who have left are erased: only the last column counts them.",
-        &["Source", "People", "Share", "Confirmed", "Invited", "Left"],
+        &["Source", "People", "Share", "Confirmed", "Mailed", "Left"],
         &rows,
     )
 }

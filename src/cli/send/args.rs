@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use crate::{
     cli::{
         address::{parse_listed_address, parse_new_address},
-        line::Order,
         selection::SelectionArgs,
+        standings::Order,
         store_location::CommonArgs,
     },
     config::{ConfirmSwitch, InvalidMailSetting, MailOptions, Origin, number, parse_product_name},

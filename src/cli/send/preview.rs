@@ -19,8 +19,8 @@ fn render_first<'a>(
 ) -> Option<(&'a Recipient, RenderedMessage)> {
     let person = plan.people().next()?;
     // Without a token: output ends up in files.
-    let links = writer.example_links("…");
-    Some((person, writer.render(person.position, &links)))
+    let message = writer.render(person.position, "…", "invite-…");
+    Some((person, message))
 }
 
 /// Returns what `--json` prints. Before a send, and if nobody gets the message, all results are zero.

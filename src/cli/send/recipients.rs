@@ -12,7 +12,7 @@ use anyhow::bail;
 use super::args::{RecipientArgs, SendArgs};
 use super::plan::{Plan, Recipient, SkipReason};
 use crate::cli::{
-    line::{self, Order},
+    standings::{Order, read_ranked},
     waitlist_handle::WaitlistHandle,
 };
 use crate::mail::is_deferred_by_objection;
@@ -52,7 +52,7 @@ pub(super) fn choose(
     };
     let people: Box<dyn Iterator<Item = _>> = match args.order {
         Order::Time => list.entries(Selection::default())?.entries,
-        Order::Invites => Box::new(line::read(list)?.into_iter().map(|it| Ok(it.entry))),
+        Order::Invites => Box::new(read_ranked(list)?.into_iter().map(|it| Ok(it.entry))),
     };
     for (position, entry) in (1..).zip(people) {
         chooser.consider(position, &entry?)?;

@@ -19,7 +19,7 @@ pub(super) struct HtmlBody {
     pub(super) has_unsubscribe_link: bool,
 }
 
-/// Converts a message that begins in a line of its file. A placeholder in the text that is a link becomes one.
+/// Converts a message that begins in a line of its file. `{unsubscribe}` and `{invite_link}` in the text become links.
 pub(super) fn to_html(body: &str, first_line: usize) -> Result<HtmlBody, TemplateError> {
     let mut events = Vec::new();
     let (mut is_in_link, mut is_in_code) = (false, false);
@@ -77,15 +77,15 @@ fn check(event: &Event<'_>, is_in_code: bool) -> Result<(), TemplateProblem> {
         }) => Ok(()),
         Event::Start(Tag::Link { dest_url, .. }) => {
             placeholders::check(dest_url)?;
-            let is_link = LINKS.contains(&&**dest_url);
+            let is_placeholder = LINKS.contains(&&**dest_url);
             // Another site must not get the token, and the footer would have no link.
-            if dest_url.contains(UNSUBSCRIBE) && !is_link {
+            if dest_url.contains(UNSUBSCRIBE) && !is_placeholder {
                 return Err(TemplateProblem::PartOfUrl);
             }
             let has_scheme = LINK_SCHEMES
                 .iter()
                 .any(|scheme| dest_url.to_ascii_lowercase().starts_with(scheme));
-            if is_link || has_scheme {
+            if is_placeholder || has_scheme {
                 Ok(())
             } else {
                 Err(TemplateProblem::Link(dest_url.to_string()))

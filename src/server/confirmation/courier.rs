@@ -175,7 +175,7 @@ impl Task<'_> {
             true => standings.place(&entry.email).await,
             false => Some(0),
         };
-        let position = position.ok_or(StoreError::Unreadable)?;
+        let position = position.ok_or(StoreError::TimedOut)?;
         Ok(writer.write(key, &entry.email, position)?)
     }
 }

@@ -1,10 +1,6 @@
 //! The people who wait for a message, and the order. It may be lost at any time: a sweep fills it again from the store.
 
-use std::{
-    cmp::Reverse,
-    collections::{HashMap, hash_map::Entry},
-    time::Instant,
-};
+use std::{cmp::Reverse, collections::HashMap, time::Instant};
 
 use super::kind::MessageKind;
 use crate::{
@@ -12,14 +8,14 @@ use crate::{
     waitlist::{DeliveryStart, Email},
 };
 
-/// Maximum number of people in the queue, which then takes about 7 MB. The next sweep, within the hour, finds the others.
+/// Maximum number of people who wait for a code, which then takes about 7 MB. The next sweep, within the hour, finds the others.
 pub(super) const PEOPLE_MAX: usize = 1 << 14;
 
 /// Maximum number of sign-ups of one client among them. So three clients do not fill the queue.
 const PEOPLE_OF_CLIENT_MAX: usize = PEOPLE_MAX / 8;
 /// Maximum number of clients of a person.
 const CLIENTS_MAX: usize = 8;
-/// Maximum number of people to welcome among them. Those who wait for a code find room.
+/// Maximum number of people who wait for a welcome.
 const WELCOMES_MAX: usize = PEOPLE_MAX / 4;
 
 /// A person who waits for a message.
@@ -50,10 +46,8 @@ impl Ask {
 /// The queue. Looking through all of it takes less than sending a message.
 #[derive(Default)]
 pub(super) struct Queue {
-    /// By the message and the key of the address.
-    people: HashMap<(MessageKind, String), QueuedAsk>,
-    /// How many of them wait for a welcome.
-    welcomes: usize,
+    /// Those who wait for a message of each kind, by the key of the address.
+    people: [HashMap<String, QueuedAsk>; 2],
     /// How many were ever added.
     added: i64,
 }
@@ -69,19 +63,19 @@ struct QueuedAsk {
 impl Queue {
     /// Adds a person who has signed up a moment ago. One who waits goes on waiting.
     pub(super) fn add(&mut self, email: Email, by: ClientKey) {
-        let kind = MessageKind::Code;
-        if self.people.contains_key(&(kind, email.key())) {
+        let people = self.of(MessageKind::Code);
+        if people.contains_key(&email.key()) {
             return self.add_client(&email, by);
         }
-        let people = self.people.values();
-        if people.filter(|it| it.ask.by[0] == by).count() >= PEOPLE_OF_CLIENT_MAX {
+        let of_client = people.values().filter(|it| it.ask.by[0] == by);
+        if of_client.count() >= PEOPLE_OF_CLIENT_MAX {
             return;
         }
-        if self.people.len() >= PEOPLE_MAX {
-            self.drop_oldest();
+        if people.len() >= PEOPLE_MAX {
+            drop_oldest(people);
         }
         let ask = Ask {
-            kind,
+            kind: MessageKind::Code,
             email,
             by: vec![by],
             retry: None,
@@ -92,7 +86,7 @@ impl Queue {
 
     /// Notes another client that has signed a person up, if the person waits.
     pub(super) fn add_client(&mut self, email: &Email, by: ClientKey) {
-        if let Some(queued) = self.people.get_mut(&(MessageKind::Code, email.key()))
+        if let Some(queued) = self.of(MessageKind::Code).get_mut(&email.key())
             && queued.ask.by.len() < CLIENTS_MAX
             && !queued.ask.by.contains(&by)
         {
@@ -102,32 +96,23 @@ impl Queue {
 
     /// Adds a person who comes after those who have signed up since, and not before `at`.
     pub(super) fn add_later(&mut self, ask: Ask, at: Instant) {
-        let has_room = match ask.kind {
-            MessageKind::Code => self.people.len() - self.welcomes < PEOPLE_MAX / 2,
-            MessageKind::Welcome => self.welcomes < WELCOMES_MAX,
+        let max = match ask.kind {
+            MessageKind::Code => PEOPLE_MAX / 2,
+            MessageKind::Welcome => WELCOMES_MAX,
         };
-        if has_room {
+        if self.of(ask.kind).len() < max {
             self.added += 1;
             self.insert(ask, at, -self.added);
         }
     }
 
     fn insert(&mut self, ask: Ask, at: Instant, order: i64) {
-        let kind = ask.kind;
-        let queued = self.people.entry((kind, ask.email.key()));
-        if let Entry::Vacant(place) = queued {
-            place.insert(QueuedAsk { ask, at, order });
-            self.welcomes += usize::from(kind == MessageKind::Welcome);
-        }
+        let place = self.of(ask.kind).entry(ask.email.key());
+        place.or_insert(QueuedAsk { ask, at, order });
     }
 
-    /// Makes room for the newest sign-ups, whose people are waiting for the message.
-    fn drop_oldest(&mut self) {
-        let mut orders: Vec<_> = self.people.values().map(|it| it.order).collect();
-        let (_, middle, _) = orders.select_nth_unstable(PEOPLE_MAX / 2);
-        self.people.retain(|_, it| it.order >= *middle);
-        let kinds = self.people.keys().map(|(kind, _)| *kind);
-        self.welcomes = kinds.filter(|kind| *kind == MessageKind::Welcome).count();
+    fn of(&mut self, kind: MessageKind) -> &mut HashMap<String, QueuedAsk> {
+        &mut self.people[kind as usize]
     }
 
     /// Takes the person who is next: codes go first, and of these the newest sign-up of the client for which `rank` is lowest.
@@ -137,24 +122,35 @@ impl Queue {
         now: Instant,
         rank: impl Fn(ClientKey) -> Option<u32>,
     ) -> Option<(Ask, ClientKey)> {
-        let due = self.people.iter().filter(|(_, it)| it.at <= now);
-        let of_clients = due.flat_map(|(key, it)| it.ask.by.iter().map(move |by| (key, it, *by)));
-        let ranked = of_clients
-            .filter_map(|(key, it, by)| Some(((key.0, rank(by)?, Reverse(it.order)), key, by)));
-        let (_, key, by) = ranked.min_by_key(|(place, ..)| *place)?;
-        let key = key.clone();
-        let ask = self.people.remove(&key)?.ask;
-        self.welcomes -= usize::from(ask.kind == MessageKind::Welcome);
-        Some((ask, by))
+        let people = self.people.iter().flat_map(HashMap::values);
+        let due = people.filter(|it| it.at <= now);
+        let of_clients =
+            due.flat_map(|it| it.ask.by.iter().map(move |by| (&it.ask, it.order, *by)));
+        let ranked = of_clients.filter_map(|(ask, order, by)| {
+            let place = (ask.kind, rank(by)?, Reverse(order));
+            Some((place, ask, by))
+        });
+        let (_, ask, by) = ranked.min_by_key(|(place, ..)| *place)?;
+        let (kind, key) = (ask.kind, ask.email.key());
+        let queued = self.of(kind).remove(&key)?;
+        Some((queued.ask, by))
     }
 
     /// Returns when the first person may be asked, unless the client must wait.
     pub(super) fn next_at(&self) -> Option<Instant> {
-        self.people.values().map(|it| it.at).min()
+        let people = self.people.iter().flat_map(HashMap::values);
+        people.map(|it| it.at).min()
     }
 
     /// Returns the number of people.
     pub(super) fn len(&self) -> usize {
-        self.people.len()
+        self.people.iter().map(HashMap::len).sum()
     }
+}
+
+/// Makes room for the newest sign-ups, whose people are waiting for the message.
+fn drop_oldest(people: &mut HashMap<String, QueuedAsk>) {
+    let mut orders: Vec<_> = people.values().map(|it| it.order).collect();
+    let (_, middle, _) = orders.select_nth_unstable(PEOPLE_MAX / 2);
+    people.retain(|_, it| it.order >= *middle);
 }

@@ -24,10 +24,9 @@ const DAY_INTERVAL: Duration = Duration::from_secs(23 * 60 * 60);
 /// The result of a search.
 #[derive(Default)]
 pub(super) struct Findings {
-    /// The people who must get a code, the newest first. If there are too many for the queue, the oldest are missing.
-    pub(super) codes: VecDeque<(Email, Due)>,
-    /// The same for a welcome.
-    pub(super) welcomes: VecDeque<(Email, Due)>,
+    /// The people who must get a message, of each kind, the newest first. If there are too many for the queue, the oldest are
+    /// missing.
+    pub(super) due: [VecDeque<(Email, Due)>; 2],
     /// People who have not confirmed in time.
     pub(super) expired: Vec<Email>,
     /// The mailboxes of the people who got a message in the last day.
@@ -38,7 +37,7 @@ pub(super) struct Findings {
 pub(super) fn find(
     list: &dyn Waitlist,
     key: &ListKey,
-    [asked, welcomed]: &[AskedPeople; 2],
+    asked: &[AskedPeople; 2],
     recent: &HashSet<AddressHash>,
     days: u32,
     noted: &[SystemTime],
@@ -53,15 +52,15 @@ pub(super) fn find(
                 .mailboxes
                 .push((hash, hash_mailbox(key, &entry.email)));
         }
-        // The queue takes no more from a sweep.
-        if let Some(due) = asked.due(hash, &entry, now) {
-            found.codes.push_front((entry.email, due));
-            found.codes.truncate(PEOPLE_MAX);
-        } else if let Some(due) = welcomed.due(hash, &entry, now) {
-            found.welcomes.push_front((entry.email, due));
-            found.welcomes.truncate(PEOPLE_MAX);
+        let mut kinds = asked.iter();
+        if let Some((kind, due)) = kinds.find_map(|it| Some((it.kind, it.due(hash, &entry, now)?)))
+        {
+            let people = &mut found.due[kind as usize];
+            people.push_front((entry.email, due));
+            // The queue takes no more from a sweep.
+            people.truncate(PEOPLE_MAX);
         } else if found.expired.len() < EXPIRED_MAX
-            && asked.is_time_up(hash, &entry, days, noted, now)
+            && asked[MessageKind::Code as usize].is_time_up(hash, &entry, days, noted, now)
         {
             found.expired.push(entry.email);
         }

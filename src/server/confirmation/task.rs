@@ -349,10 +349,7 @@ impl Task<'_> {
         self.history.add_mailboxes(found.mailboxes);
         {
             let mut queue = self.confirmation.queue();
-            for (kind, people) in [
-                (MessageKind::Code, found.codes),
-                (MessageKind::Welcome, found.welcomes),
-            ] {
+            for (kind, people) in MessageKind::ALL.into_iter().zip(found.due) {
                 for (email, due) in people {
                     let ask = Ask::found(kind, email, due.retry);
                     queue.add_later(ask, Instant::now() + due.pause);

@@ -1,14 +1,10 @@
 //! Sends an event, signed as the Standard Webhooks specification says.
 
-use std::{
-    error::Error,
-    time::{Duration, SystemTime},
-};
+use std::time::{Duration, SystemTime};
 
 use axum::body::Body;
 use base64::{Engine, prelude::BASE64_STANDARD};
 use hyper::{Request, Response, header};
-use hyper_util::client::legacy;
 use jiff::Timestamp;
 use ring::hmac;
 use serde_json::json;
@@ -76,15 +72,6 @@ pub enum WebhookError {
     TimedOut(Duration),
 }
 
-/// Returns the text of the innermost cause. Those around it only say which step has failed.
-fn innermost(error: &legacy::Error) -> String {
-    let mut cause: &dyn Error = error;
-    while let Some(inner) = cause.source() {
-        cause = inner;
-    }
-    cause.to_string()
-}
-
 impl WebhookSender {
     /// Creates a sender. Nothing is sent yet.
     ///
@@ -117,7 +104,7 @@ impl WebhookSender {
         let now = now.as_second();
         let signature = hmac::sign(&self.settings.key, format!("{id}.{now}.{body}").as_bytes());
         let signature = BASE64_STANDARD.encode(signature);
-        let request = Request::post(self.settings.url())
+        let request = Request::post(self.settings.url.as_str())
             .header(header::CONTENT_TYPE, "application/json")
             .header(header::USER_AGENT, USER_AGENT)
             .header("webhook-id", id.to_string())
@@ -128,7 +115,9 @@ impl WebhookSender {
         let limit = self.times.response;
         let response = timeout(limit, self.client.request(request)).await;
         let response = response.map_err(|_| WebhookError::TimedOut(limit))?;
-        let response = response.map_err(|error| WebhookError::Client(innermost(&error)))?;
+        // The causes around the innermost one only say which step has failed.
+        let root_cause = |error| anyhow::Error::from(error).root_cause().to_string();
+        let response = response.map_err(|error| WebhookError::Client(root_cause(error)))?;
         Ok(response.map(Body::new))
     }
 }

@@ -7,7 +7,10 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use landing::waitlist::{DeliveryState, Email, Ledger, MessageId, OwnerList, Selection, SledWaitlist, StandingsReader, Waitlist, WaitlistEntry, invite_link};
+use landing::waitlist::{
+    DeliveryState, Email, Ledger, MessageId, OwnerList, Selection, SledWaitlist, Source, Standings,
+    Waitlist, WaitlistEntry, invite_link,
+};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use reqwest::Client;
 use tokio::runtime::Runtime;
@@ -109,16 +112,16 @@ fn kills_and_stops_lose_no_confirmation() {
     let list = SledWaitlist::open(&data).expect("the list opens");
     let key = runtime.block_on(list.list_key()).expect("a key");
     let (mut listed, mut invited) = (BTreeSet::new(), 0);
-    let mut standings = StandingsReader::new(key);
     for entry in list.entries(Selection::default()).expect("readable") {
         let entry = entry.expect("readable");
-        standings.add(&entry);
         invited += u64::from(entry.source.is_some() && entry.confirmed_at.is_some());
         listed.insert(entry.email.key());
     }
     assert!(acknowledged.is_subset(&listed));
     // Everybody has come by the link.
-    assert_eq!(standings.finish().invitations(&inviter), invited);
+    let entries = list.entries(Selection::default()).expect("readable");
+    let standings = Standings::read(key, entries).expect("readable");
+    assert_eq!(standings.invitations(&inviter), invited);
     assert!(invited >= confirmed.len() as u64);
     let (welcomes, codes): (Vec<_>, Vec<_>) = mail.received().into_iter().partition(is_welcome);
     let received: BTreeSet<_> = codes.into_iter().map(|it| it.recipient).collect();
@@ -160,7 +163,7 @@ async fn add_inviter(data: &Path) -> (Email, String) {
     let entry = WaitlistEntry::new(inviter.clone(), SystemTime::now());
     list.join(entry).await.expect("the inviter is added");
     let key = list.list_key().await.expect("a key");
-    let link = invite_link("", &key, &inviter);
+    let link = invite_link("", Source::of_invited(&key, &inviter).as_str());
     (inviter, link)
 }
 

@@ -1,10 +1,11 @@
 //! Who counts for whom, and the line that follows from it.
 
-use std::time::{Duration, Instant, UNIX_EPOCH};
-
-use landing::waitlist::{
-    Erasure, ListKey, Source, Standings, StandingsReader, WaitlistEntry, hash_mailbox,
+use std::{
+    convert::Infallible,
+    time::{Duration, Instant, UNIX_EPOCH},
 };
+
+use landing::waitlist::{Erasure, ListKey, Source, Standings, WaitlistEntry, hash_mailbox};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tokio::time::sleep;
@@ -48,9 +49,8 @@ impl List {
     }
 
     fn standings(&self) -> Standings {
-        let mut reader = StandingsReader::new(self.key);
-        self.entries.iter().for_each(|it| reader.add(it));
-        reader.finish()
+        let entries = self.entries.iter().cloned().map(Ok::<_, Infallible>);
+        Standings::read(self.key, entries).expect("no error")
     }
 
     fn invitations(&self, address: &str) -> u64 {
@@ -102,7 +102,7 @@ async fn invitation(site: &TestSite, sent: &Value) -> Value {
     confirmed["invitation"].clone()
 }
 
-/// The line is read once a second.
+/// The line is read at most once a second.
 async fn wait_for_place(site: &TestSite, sent: &Value, place: u64) {
     let deadline = Instant::now() + TEST_TIMEOUT;
     while invitation(site, sent).await["place"] != place {
