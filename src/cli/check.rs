@@ -45,7 +45,7 @@ pub(super) fn run(CheckArgs { repair, common }: &CheckArgs) -> anyhow::Result<()
     match report.faults.len() as u64 {
         0 => Ok(()),
         faults => bail!(
-            "{} in {} entries, see above; erase invalid entries, run `landing check --repair` \
+            "{} in {} entries, see above; correct or erase invalid addresses, run `landing check --repair` \
              if the count is wrong, or restore a backup into a new directory",
             counted(faults, "fault", "faults"),
             report.entries

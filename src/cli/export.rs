@@ -32,6 +32,8 @@ pub(super) struct ExportArgs {
 pub(super) fn run(args: &ExportArgs) -> anyhow::Result<()> {
     let list = args.common.store.announce_location()?.open()?;
     let entries = list.entries(args.selection.selection()?)?;
+    // Somebody who has left may be listed again, typed in by a stranger. The next program would not know that.
+    let suppressions = list.suppressions()?;
     let bar = progress(entries.count, "writing");
     let written = args.output.write(move |out| {
         let _list = list;
@@ -42,6 +44,9 @@ pub(super) fn run(args: &ExportArgs) -> anyhow::Result<()> {
         let mut written = 0;
         for entry in entries.entries.progress_with(bar) {
             let entry = entry.map_err(io::Error::other)?;
+            if suppressions.contains(&entry.email) {
+                continue;
+            }
             EntryFields::from(&entry).write(out, as_json)?;
             written += 1;
         }

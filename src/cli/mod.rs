@@ -80,6 +80,7 @@ use rustix::{fs::Mode, process::umask};
 use tokio::runtime::{Builder, EnterGuard, Handle};
 
 use crate::exit::print_stderr;
+use serve_check::InvalidSettings;
 use store_location::InvalidLocation;
 use terminal::signals::handle_file_size_signal;
 
@@ -175,9 +176,14 @@ pub fn run() -> ExitCode {
             let text = format!("{error}\n\nFor more information, try '--help'.\n");
             clap::Error::raw(ErrorKind::ValueValidation, text).exit()
         }
-        Err(error) => print_stderr(&format!("{error:#}")),
+        Err(error) => {
+            print_stderr(&format!("{error:#}"));
+            match error.is::<InvalidSettings>() {
+                true => ExitCode::from(2),
+                false => ExitCode::FAILURE,
+            }
+        }
     }
-    ExitCode::FAILURE
 }
 
 fn run_command(cli: Cli) -> anyhow::Result<()> {

@@ -31,6 +31,8 @@ use crate::{
 const OPEN_RETRY_TIMEOUT: Duration = Duration::from_secs(15);
 /// Pause between two attempts.
 const RETRY_INTERVAL: Duration = Duration::from_millis(200);
+/// Time in which a server that restarts listens for commands again.
+const RESTART_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// An open list for the server.
 pub(super) struct ServedList {
@@ -214,8 +216,17 @@ fn open_directory(
         location: location.clone(),
         error,
     };
-    if let Some(client) = ControlClient::find(data).map_err(unreadable)? {
-        return Ok(Some(WaitlistHandle::new(location, client)));
+    let started = Instant::now();
+    loop {
+        if let Some(client) = ControlClient::find(data).map_err(unreadable)? {
+            return Ok(Some(WaitlistHandle::new(location, client)));
+        }
+        // Root must not open the list of another user, whose server may be restarting.
+        let is_foreign = geteuid().is_root() && check_owner(location, data).is_err();
+        if !is_foreign || started.elapsed() > RESTART_TIMEOUT {
+            break;
+        }
+        sleep(RETRY_INTERVAL);
     }
     if !create && !SledWaitlist::exists_in(data).map_err(unreadable)? {
         return Ok(None);

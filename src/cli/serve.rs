@@ -42,7 +42,7 @@ use crate::{
 
 #[derive(clap::Args)]
 pub(super) struct ServeArgs {
-    /// Check the settings, the waitlist and the address, print them, and exit without serving
+    /// Check the settings, the address and a database, print them, and exit without serving
     #[arg(long)]
     check: bool,
     #[command(flatten)]
@@ -225,9 +225,7 @@ fn open(
     inherited: Option<ServerSocket>,
     runtime: &Handle,
 ) -> anyhow::Result<Opened> {
-    let mut sender = serve_check::confirmation_sender(config)?;
-    let webhook = config.webhook_settings()?.map(WebhookSender::new);
-    let webhook = webhook.transpose()?;
+    let (mut sender, webhook) = serve_check::read_senders(config)?;
     let bound = inherited.map_or_else(|| ServerSocket::bind(config.addr), Ok);
     let socket = match bound {
         // The previous server may be stopping. Opening its list waits for that.

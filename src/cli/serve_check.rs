@@ -10,7 +10,11 @@ use super::{
     control::ControlClient, send::read_template, server_socket::ServerSocket,
     store_location::StoreLocation, terminal::output::print_to_stdout,
 };
-use crate::{config::Config, server::ConfirmationSender, waitlist::SledWaitlist};
+use crate::{
+    config::Config,
+    server::{ConfirmationSender, WebhookSender},
+    waitlist::SledWaitlist,
+};
 
 /// Checks the list and the address, in the order of a start. Prints what it used.
 ///
@@ -21,9 +25,13 @@ pub(super) fn run(
     config: &Config,
     inherited: Option<ServerSocket>,
 ) -> anyhow::Result<()> {
-    let confirm_settings = config.confirm_settings()?;
-    confirmation_sender(config)?;
-    let webhook = config.webhook_settings()?;
+    read_senders(config)?;
+    // `landing send` needs them, also if nobody is asked to confirm.
+    if config.mail.is_set() {
+        let checked = config.mail.settings().map_err(anyhow::Error::from);
+        checked.map_err(InvalidSettings)?;
+    }
+    let (confirm_settings, webhook) = (config.confirm_settings()?, config.webhook_settings()?);
     store.warn_of_other_owner();
     let list = match store {
         StoreLocation::Directory(data) => {
@@ -59,8 +67,24 @@ pub(super) fn run(
     })
 }
 
-/// Reads and checks what the server needs to ask people for a confirmation, and to welcome them.
-pub(super) fn confirmation_sender(config: &Config) -> anyhow::Result<Option<ConfirmationSender>> {
+/// Settings of the server that are invalid or incomplete. A restart does not help, so the exit code is 2.
+#[derive(Debug, thiserror::Error)]
+#[error("{0:#}")]
+pub(super) struct InvalidSettings(anyhow::Error);
+
+/// What a start needs besides the list: to ask people for a confirmation and to welcome them, and to report them.
+pub(super) type Senders = (Option<ConfirmationSender>, Option<WebhookSender>);
+
+/// Reads and checks the settings of messages and of the webhook.
+pub(super) fn read_senders(config: &Config) -> Result<Senders, InvalidSettings> {
+    let read = || {
+        let webhook = config.webhook_settings()?.map(WebhookSender::new);
+        Ok((confirmation_sender(config)?, webhook.transpose()?))
+    };
+    read().map_err(InvalidSettings)
+}
+
+fn confirmation_sender(config: &Config) -> anyhow::Result<Option<ConfirmationSender>> {
     let Some(settings) = config.confirm_settings()? else {
         return Ok(None);
     };

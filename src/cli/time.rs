@@ -59,7 +59,7 @@ pub(super) fn time_problem(joined_at: SystemTime) -> Option<&'static str> {
     if joined_at < UNIX_EPOCH + EARLIEST_SINCE_EPOCH {
         Some("its time is before e-mail existed")
     } else if joined_at > SystemTime::now() + CLOCK_TOLERANCE {
-        Some("its time is in the future")
+        Some("its time is in the future, perhaps because the clock was wrong")
     } else {
         None
     }

@@ -115,7 +115,7 @@ pub enum InvalidMailSetting {
     /// People would be welcomed who have not confirmed their address.
     #[error(
         "--welcome (LANDING_WELCOME) needs --confirm-signups: without it, the message would go to every address that \
-         somebody types in"
+         somebody types in; remove it if you switch confirmations off"
     )]
     WelcomeUnconfirmed,
     /// The sender is invalid.

@@ -47,7 +47,9 @@ pub struct WebhookSettings {
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum InvalidWebhookSetting {
     /// The URL is not set.
-    #[error("no webhook is set; set it with --webhook https://HOST/PATH, or LANDING_WEBHOOK")]
+    #[error(
+        "no webhook is set; set --webhook https://HOST/PATH (LANDING_WEBHOOK), or remove LANDING_WEBHOOK_SECRET too"
+    )]
     NoUrl,
     /// The URL is malformed, has a user or a password, or would send addresses over a network without TLS.
     #[error(

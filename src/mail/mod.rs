@@ -25,7 +25,7 @@ pub use compose::{ComposeError, MessageHeaders, compose, message_id, recipient_a
 pub use dkim::DkimSigner;
 pub use mailer::{Mailer, is_deferred_by_objection};
 pub use message_writer::{MessageWriter, WrittenMessage};
-pub use person_token::{PersonTokens, TokenPurpose};
+pub use person_token::{PersonTokens, TokenPerson, TokenPurpose};
 pub use setup_error::{DkimKeyError, MailSetupError};
 pub use smtp::{
     ConnectError, ConnectStep, MessagePart, NotSent, SendOutcome, SmtpClient, SmtpConnection,

@@ -1,8 +1,10 @@
 //! The tokens of links that unsubscribe a person or confirm an address.
 //!
-//! A token is the encrypted address of a person. So a link works for as long as the list has its key, also on a list
+//! A token is the encrypted address of a person, and one that confirms it has the time of the sign-up too. So a link works for as long as the list has its key, also on a list
 //! that was restored from a backup, and no table of tokens is needed. Without the key, nobody can read the address or
 //! make a token: it has a tag of 128 bits.
+
+use std::time::SystemTime;
 
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD as BASE64};
 use ring::{
@@ -11,12 +13,12 @@ use ring::{
     rand::{SecureRandom, SystemRandom},
 };
 
-use crate::waitlist::{Email, ListKey};
+use crate::waitlist::{Email, ListKey, unix_millis};
 
 /// An address is filled up to a multiple of this number of bytes, so that a token does not reveal its length.
 const BLOCK_BYTES: usize = 64;
-/// Maximum length of a token, in characters. An address has at most 254 bytes.
-const TOKEN_MAX_LEN: usize = (NONCE_LEN + 4 * BLOCK_BYTES + 16).div_ceil(3) * 4;
+/// Maximum length of a token, in characters. An address has at most 254 bytes, and a time 20.
+const TOKEN_MAX_LEN: usize = (NONCE_LEN + 5 * BLOCK_BYTES + 16).div_ceil(3) * 4;
 
 /// What the person who has a token may do with it. Each purpose has its own key, so that no token serves two.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -25,6 +27,28 @@ pub enum TokenPurpose {
     Unsubscribe,
     /// Confirm the address.
     Confirm,
+}
+
+/// The person that a token names.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct TokenPerson {
+    /// The address.
+    pub email: Email,
+    /// The sign-up for which the token was made, if it was made for one, in seconds since 1970.
+    joined_at: Option<u64>,
+}
+
+impl TokenPerson {
+    /// Returns whether the token is for a sign-up at this time. One that was made for an earlier sign-up is not: the person has
+    /// left, or was erased.
+    pub fn is_for(&self, joined_at: SystemTime) -> bool {
+        self.joined_at.is_none_or(|it| it == seconds(joined_at))
+    }
+}
+
+/// Exports have whole seconds.
+fn seconds(time: SystemTime) -> u64 {
+    unix_millis(time) / 1000
 }
 
 /// Makes tokens, and reads them.
@@ -48,12 +72,21 @@ impl PersonTokens {
         }
     }
 
-    /// Returns a token for a person: at most 380 characters of `A-Z`, `a-z`, `0-9`, `-` and `_`. Returns `None` if the
+    /// Returns a token for a person: at most 464 characters of `A-Z`, `a-z`, `0-9`, `-` and `_`. Returns `None` if the
     /// system has no random numbers.
     pub fn token(&self, email: &Email) -> Option<String> {
+        self.seal(email.key())
+    }
+
+    /// Returns a token for one sign-up of a person, like [`token`](Self::token).
+    pub fn token_for_sign_up(&self, email: &Email, joined_at: SystemTime) -> Option<String> {
+        self.seal(format!("{}\n{}", email.key(), seconds(joined_at)))
+    }
+
+    fn seal(&self, content: String) -> Option<String> {
         let mut nonce = [0; NONCE_LEN];
         SystemRandom::new().fill(&mut nonce).ok()?;
-        let mut content = email.key().into_bytes();
+        let mut content = content.into_bytes();
         content.resize(content.len().next_multiple_of(BLOCK_BYTES), 0);
         let sealed_with = Nonce::assume_unique_for_key(nonce);
         self.key
@@ -63,7 +96,7 @@ impl PersonTokens {
     }
 
     /// Returns the person that a token names. Returns `None` if the token was not made with the key.
-    pub fn person(&self, token: &str) -> Option<Email> {
+    pub fn person(&self, token: &str) -> Option<TokenPerson> {
         if token.len() > TOKEN_MAX_LEN {
             return None;
         }
@@ -72,7 +105,13 @@ impl PersonTokens {
         let mut sealed = sealed.to_vec();
         let nonce = Nonce::assume_unique_for_key(*nonce);
         let opened = self.key.open_in_place(nonce, Aad::empty(), &mut sealed);
-        let address = str::from_utf8(opened.ok()?).ok()?;
-        Email::parse(address.trim_end_matches('\0')).ok()
+        let content = str::from_utf8(opened.ok()?).ok()?;
+        let content = content.trim_end_matches('\0');
+        // No address has a line break. Links of earlier versions have no time.
+        let (address, joined_at) = content.split_once('\n').unwrap_or((content, ""));
+        Some(TokenPerson {
+            email: Email::parse(address).ok()?,
+            joined_at: joined_at.parse().ok(),
+        })
     }
 }

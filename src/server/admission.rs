@@ -144,7 +144,7 @@ impl Admission {
             .flat_map(|name| {
                 form_urlencoded::parse(query)
                     .filter(move |(key, _)| key == name)
-                    .filter_map(|(_, value)| value.parse::<Source>().ok())
+                    .filter_map(|(_, value)| Source::from_parameter(&value))
             });
         // An earlier name takes precedence, but where an invitation is shared, its link may get another parameter.
         let invitation = sources.clone().find(Source::is_invitation);

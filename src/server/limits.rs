@@ -49,6 +49,10 @@ pub(super) const SHUTDOWN_READ_TIMEOUT: Duration = Duration::from_secs(2);
 /// next SYN.
 pub(super) const LISTEN_BACKLOG: u32 = 4096;
 
+/// What the kernel keeps for a client that does not read, in bytes; Linux doubles it. The page fits, also uncompressed. By
+/// default it grows to 4 MB, so 3,584 connections of a client could hold 10 GB.
+pub(super) const SEND_BUFFER_BYTES: u32 = 128 * 1024;
+
 /// The server makes room when less than an eighth of `--max-connections` is free. With the default of 4,096, that is
 /// beyond 3,584 connections: 300 browsers behind one address open 1,800.
 pub(super) const RESERVE_DIVISOR: usize = 8;

@@ -1,6 +1,9 @@
 //! The people on the list, as a request sees them.
 
-use std::{sync::Arc, time::SystemTime};
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use tokio::time::timeout;
 
@@ -16,6 +19,9 @@ use crate::{
     waitlist::{Email, JoinOutcome, Source, StoreError, Waitlist, WaitlistEntry, invite_link},
     wire::Invitation,
 };
+
+/// Longest time that a response waits for the person's place.
+const PLACE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The list, and what the server does with the people on it.
 pub(super) struct People {
@@ -128,7 +134,7 @@ impl People {
         let source = Source::of_invited(&self.key.get().await.ok()?, email);
         Some(Invitation {
             link: invite_link(origin, source.as_str()),
-            place: self.standings.place(email).await?,
+            place: self.standings.place(email, PLACE_TIMEOUT).await?,
         })
     }
 }

@@ -133,7 +133,7 @@ async fn act(
     })
 }
 
-/// Returns the person that a link names. Nobody confirms while the site asks nobody.
+/// Returns the person that a link names. Nobody confirms while the site asks nobody, or by a link for an earlier sign-up.
 async fn find_person(
     people: &People,
     purpose: TokenPurpose,
@@ -142,7 +142,16 @@ async fn find_person(
     if purpose == TokenPurpose::Confirm && people.confirmation.is_none() {
         return Ok(None);
     }
-    Ok(people.key.tokens(purpose).await?.person(token))
+    let Some(person) = people.key.tokens(purpose).await?.person(token) else {
+        return Ok(None);
+    };
+    if purpose == TokenPurpose::Confirm
+        && let Some(entry) = people.list.person(&person.email).await?
+        && !person.is_for(entry.joined_at)
+    {
+        return Ok(None);
+    }
+    Ok(Some(person.email))
 }
 
 /// Responds with a page, or after an error with the one that offers another try.

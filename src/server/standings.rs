@@ -10,8 +10,6 @@ use tokio::{task::spawn_blocking, time::timeout};
 use super::{list_key::ListKeyCache, warning_throttle::WarningThrottle};
 use crate::waitlist::{Email, Selection, Standings, StoreError, Waitlist};
 
-/// Longest time that a request waits for the line.
-const READ_TIMEOUT: Duration = Duration::from_secs(2);
 /// The line is read again after this time, or this many times the time that reading has taken, if that is longer.
 const KEPT_TIME_MIN: Duration = Duration::from_secs(1);
 const KEPT_TIME_FACTOR: u32 = 20;
@@ -39,11 +37,15 @@ impl StandingsCache {
 
     /// Returns the place of a person who is on the list, from 1, or `None` if the list cannot be read. A person who has joined
     /// after the last reading is the last one.
-    pub(super) async fn place(self: &Arc<Self>, email: &Email) -> Option<u64> {
+    pub(super) async fn place(
+        self: &Arc<Self>,
+        email: &Email,
+        longest_wait: Duration,
+    ) -> Option<u64> {
         // In a task, because a request that ends must not end the reading: the next one would begin another.
         let reading = tokio::spawn(Arc::clone(self).refresh());
         // After that time, an older line is better than none.
-        let _ = timeout(READ_TIMEOUT, reading).await;
+        let _ = timeout(longest_wait, reading).await;
         let latest = self.latest().clone()?;
         Some(latest.place(email).unwrap_or_else(|| self.list.count()))
     }

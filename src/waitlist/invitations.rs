@@ -6,6 +6,7 @@
 use std::{
     cmp::Reverse,
     collections::{HashMap, HashSet},
+    time::SystemTime,
 };
 
 use super::{
@@ -44,6 +45,13 @@ impl Source {
         self.invite_code().is_some()
     }
 
+    /// Returns the source in a parameter of a link, which may have got a punctuation mark at its end.
+    pub fn from_parameter(text: &str) -> Option<Self> {
+        let code = text.get(..PREFIX.len() + 16).and_then(|it| it.parse().ok());
+        code.filter(Self::is_invitation)
+            .or_else(|| text.parse().ok())
+    }
+
     fn invite_code(&self) -> Option<InviteCode> {
         let digits = self.as_str().strip_prefix(PREFIX)?;
         let code = InviteCode::from_str_radix(digits, 16).ok();
@@ -71,16 +79,25 @@ impl Standings {
         entries: impl Iterator<Item = Result<WaitlistEntry, E>>,
     ) -> Result<Self, E> {
         let mut people = Vec::new();
-        // The mailboxes of the people who count, and those of them that have joined by a link.
-        let mut mailboxes = HashSet::new();
-        let mut invited = HashMap::<InviteCode, HashSet<AddressHash>>::new();
+        // Of each mailbox, the first entry that counts: since when, and who has invited the person.
+        let mut counted = HashMap::<AddressHash, (SystemTime, Option<InviteCode>)>::new();
         for entry in entries {
             let entry = entry?;
             let mailbox = hash_mailbox(&key, &entry.email);
             people.push((invite_code(&key, &entry.email), mailbox));
-            let counts = !entry.awaits_confirmation() && mailboxes.insert(mailbox);
+            if entry.awaits_confirmation() {
+                continue;
+            }
             let inviter = entry.source.as_ref().and_then(Source::invite_code);
-            if let (true, Some(inviter)) = (counts, inviter) {
+            let counts = (entry.confirmed_at.unwrap_or(entry.joined_at), inviter);
+            let first = counted.entry(mailbox).or_insert(counts);
+            if counts.0 < first.0 {
+                *first = counts;
+            }
+        }
+        let mut invited = HashMap::<InviteCode, HashSet<AddressHash>>::new();
+        for (mailbox, (_, inviter)) in counted {
+            if let Some(inviter) = inviter {
                 invited.entry(inviter).or_default().insert(mailbox);
             }
         }
@@ -106,8 +123,8 @@ impl Standings {
     }
 
     /// Returns the number of people who have joined by the link of a person. It counts only people who have confirmed their
-    /// address, unless the site did not ask them to, and of the people on the list who share a mailbox only the first one. The
-    /// person's own mailbox does not count.
+    /// address, unless the site did not ask them to, and of the people on the list who share a mailbox only the one who was the
+    /// first to. The person's own mailbox does not count.
     pub fn invitations(&self, email: &Email) -> u64 {
         let code = invite_code(&self.key, email);
         self.invitations.get(&code).copied().unwrap_or_default()

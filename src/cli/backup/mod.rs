@@ -61,13 +61,15 @@ pub(super) fn run(args: &BackupArgs) -> anyhow::Result<()> {
         .print(&json, |out| writeln!(out, "{counts} in {name}"))
 }
 
-/// Writes a list, and returns the last line. Suppressions and messages are read before the people: a person who leaves in
-/// between is on the list that is restored, as if that person had left after the backup. The caller flushes the output.
+/// Writes a list, and returns the last line. The people are those at the beginning, and suppressions and messages are read after
+/// that: somebody who leaves in between is listed and suppressed, so that no message goes out. The caller flushes the output.
 pub(super) fn write_backup(
     mut out: impl Write,
     list: &WaitlistHandle,
     bar: &ProgressBar,
 ) -> io::Result<Trailer> {
+    let people = list.entries(Selection::default());
+    let people = people.map_err(io::Error::other)?;
     let suppressions = list.suppressions().map_err(io::Error::other)?;
     let first = to_line(&Frame::Backup(Header {
         format: FORMAT_VERSION,
@@ -93,8 +95,6 @@ pub(super) fn write_backup(
             write(&BackupItem::Delivery(id.clone(), delivery))?;
         }
     }
-    let people = list.entries(Selection::default());
-    let people = people.map_err(io::Error::other)?;
     bar.set_length(people.count);
     for entry in people.entries {
         write(&BackupItem::Person(entry.map_err(io::Error::other)?))?;

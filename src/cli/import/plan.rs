@@ -89,15 +89,17 @@ impl StatusValues {
         self.0.get("*").copied()
     }
 
-    /// Returns what a value says. An empty cell where others have a time of leaving (`--left left_at=*`) says that the
+    /// Returns what a value says. An empty cell where all others have a time of leaving (`--left left_at=*`) says that the
     /// person stays.
     pub(super) fn verdict(&self, value: &str) -> Option<Verdict> {
         let key = fold(value);
         let listed = self.0.get(&key).copied();
         listed.or(match (key.is_empty(), self.others()) {
-            (true, Some(Verdict::Left | Verdict::Undecided)) => Some(Verdict::Stays),
-            (true, Some(Verdict::Stays)) => None,
-            (_, others) => others,
+            (true, Some(Verdict::Left | Verdict::Undecided)) if self.0.len() == 1 => {
+                Some(Verdict::Stays)
+            }
+            (true, _) => None,
+            (false, others) => others,
         })
     }
 }

@@ -174,10 +174,12 @@ fn csv_row(text: &str, record: &StringRecord) -> Row {
 fn column_names(Row { line, cells }: Row) -> anyhow::Result<Vec<String>> {
     let unreadable = |reason| anyhow!("line {line}: the header row cannot be read: {reason}");
     let cells = cells.map_err(unreadable)?;
-    let is_address = |cell: &str| Email::parse(without_name(cell)).is_ok();
+    let is_list = cells.len() == 1;
+    let is_address =
+        |cell: &str| Email::parse(without_name(cell)).is_ok() || is_list && cell.contains('@');
     ensure!(
         !cells.iter().any(is_address),
-        "line {line} has an address, so the file has no header row: add one that names the columns, such as \
+        "line {line} has an address, or one with a mistake, so the file has no header row: add one that names the columns, such as \
          \"email,joined_at\"; or write one address per line, and nothing else"
     );
     let is_invalid = |cell: &str| cell.contains(char::REPLACEMENT_CHARACTER);

@@ -25,11 +25,21 @@ pub(super) fn quoted(text: &str) -> String {
     format!("{short:?}")
 }
 
-/// Quotes an argument for a shell, if it needs that.
+/// Quotes an argument for a shell, if it needs that. What a terminal would not print as it is, is escaped (`$'…'` of bash and
+/// zsh).
 pub(super) fn shell_quoted(argument: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_=./:,+@%".contains(c);
     if !argument.is_empty() && argument.chars().all(is_plain) {
         return argument.to_owned();
     }
-    format!("'{}'", argument.replace('\'', r"'\''"))
+    let is_hidden = |c: char| c.escape_debug().len() > 1 && !"'\"\\".contains(c);
+    if !argument.contains(is_hidden) {
+        return format!("'{}'", argument.replace('\'', r"'\''"));
+    }
+    let escaped = argument.chars().map(|c| match c {
+        '\'' | '\\' => format!("\\{c}"),
+        c if is_hidden(c) => format!("\\U{:08x}", u32::from(c)),
+        c => c.to_string(),
+    });
+    format!("$'{}'", escaped.collect::<String>())
 }

@@ -1,6 +1,6 @@
 //! Sends one message, and records it before and after.
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use super::{
     asked::finish,
@@ -18,6 +18,9 @@ use crate::{
         StoreError, WaitlistEntry,
     },
 };
+
+/// Longest time that a welcome waits for the person's place in a long list.
+const PLACE_TIMEOUT: Duration = Duration::from_secs(60);
 
 impl Task<'_> {
     /// Sends a message to a person. `retry` is the delivery that is tried again; without it, there is a new one. Returns what
@@ -137,7 +140,8 @@ impl Task<'_> {
         let settings = &self.confirmation.sender.settings;
         let (mail, email) = (&settings.mail, &entry.email);
         let tokens = PersonTokens::new(key, TokenPurpose::Confirm);
-        let token = tokens.token(email).ok_or(ComposeError::NoToken)?;
+        let token = tokens.token_for_sign_up(email, entry.joined_at);
+        let token = token.ok_or(ComposeError::NoToken)?;
         let code = confirmation_code(key, email, entry.joined_at);
         let message = confirmation_message(
             &settings.product,
@@ -172,7 +176,7 @@ impl Task<'_> {
         let writer = writer.expect("nobody waits for a welcome without one");
         let standings = &self.confirmation.standings;
         let position = match writer.template.has_position() {
-            true => standings.place(&entry.email).await,
+            true => standings.place(&entry.email, PLACE_TIMEOUT).await,
             false => Some(0),
         };
         let position = position.ok_or(StoreError::TimedOut)?;

@@ -43,6 +43,8 @@ const FAILED_SWEEP_PAUSE: Duration = Duration::from_secs(60);
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Number of clients in a row with trouble, from which on everybody waits.
 const CLIENTS_TOGETHER: usize = 3;
+/// Number of messages in a row that are not accepted, at which the owner is warned, also if few people sign up.
+const OBJECTIONS_WARNED: u32 = 3;
 /// The longest pause for everybody after trouble: three clients can cause it, and somebody else must be asked within a minute.
 const LONGEST_PAUSE_FOR_ALL: Duration = Duration::from_secs(45);
 /// Pause before a person is asked after another process has changed the ledger.
@@ -69,6 +71,7 @@ pub(in crate::server) async fn run(confirmation: &Confirmation, stopping: &Cance
         welcomed: HashSet::new(),
         history: History::new(sender.settings.messages_per_day),
         troubles: 0,
+        objections: 0,
         paused_until: None,
         is_loaded: false,
         next_sweep: Instant::now(),
@@ -104,6 +107,8 @@ pub(super) struct Task<'a> {
     history: History,
     /// How often in a row something went wrong that is about everybody, and until when everybody waits.
     troubles: u32,
+    /// How many messages in a row the mail server has not accepted.
+    objections: u32,
     paused_until: Option<Instant>,
     /// Whether the ledger was read.
     is_loaded: bool,
@@ -272,12 +277,13 @@ impl Task<'_> {
     fn note(&mut self, result: AttemptResult, status: &DeliveryStatus) {
         let reply = status.reply.as_ref();
         if !result.is_trouble() {
-            self.troubles = 0;
+            (self.troubles, self.objections) = (0, 0);
             if result == AttemptResult::BadAddress && self.history.has_many_bad_addresses() {
                 self.pause(LONGEST_PAUSE, "too many addresses do not exist");
             }
             return;
         }
+        self.objections += 1;
         let is_closing = reply.is_some_and(ServerReply::is_closing);
         let words = match reply {
             Some(reply) if is_closing => reply.to_string(),
@@ -288,6 +294,8 @@ impl Task<'_> {
         };
         if is_closing || self.history.clients_in_trouble() >= CLIENTS_TOGETHER {
             self.pause_after_trouble(&words);
+        } else if self.objections == OBJECTIONS_WARNED {
+            tracing::warn!("the mail server accepts no message to people who sign up: {words}");
         } else {
             tracing::info!(
                 "a message to a person who has signed up was not accepted, and will be tried again: {words}"

@@ -135,6 +135,11 @@ impl State {
         self.is_answered = true;
     }
 
+    /// Returns whether the client does not read what the server writes.
+    pub(super) fn is_write_blocked(&self) -> bool {
+        self.is_write_blocked
+    }
+
     /// Returns whether the client has sent something since the last write.
     pub(super) fn has_unanswered_bytes(&self) -> bool {
         self.has_received_bytes && !self.is_answered

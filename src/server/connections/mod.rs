@@ -178,6 +178,11 @@ impl Connection {
             () = activity.timed_out(timeouts.idle) => None,
         };
         let Ok(mut tcp) = returned.await else { return };
+        if activity.lock().is_write_blocked() {
+            // The client does not read. The kernel would keep for minutes what was written.
+            let _ = tcp.set_zero_linger();
+            return;
+        }
         let linger_time = *activity.lock().closing.get_or_insert(LINGER_TIMEOUT);
         if let Some(error) = error.filter(|_| activity.lock().has_unanswered_bytes()) {
             let is_form = activity.lock().is_form;

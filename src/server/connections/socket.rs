@@ -4,7 +4,7 @@ use std::{io, net::SocketAddr};
 
 use tokio::net::{TcpListener, TcpSocket};
 
-use super::super::limits::LISTEN_BACKLOG;
+use super::super::limits::{LISTEN_BACKLOG, SEND_BUFFER_BYTES};
 
 /// Reserves an address, without accepting connections yet.
 ///
@@ -34,5 +34,7 @@ pub fn take_address(socket: &TcpSocket) -> io::Result<()> {
 /// # Errors
 /// If another process listens on the address since it was bound.
 pub fn listen(socket: TcpSocket) -> io::Result<TcpListener> {
+    // Each connection has it from here.
+    socket.set_send_buffer_size(SEND_BUFFER_BYTES)?;
     socket.listen(LISTEN_BACKLOG)
 }

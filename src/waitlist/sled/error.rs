@@ -116,7 +116,7 @@ pub enum UnusableReason {
     /// The high-water mark cannot be read.
     #[error(
         "its file `mark`, which reveals missing entries, cannot be read: {error}; restore it, or run \
-         `head -c 16 /dev/zero > {}` to open the list as it is",
+         `head -c 16 /dev/zero > {}` as the user of the server to open the list as it is",
         path.display()
     )]
     Mark {

@@ -104,7 +104,7 @@ fn reports_invalid_addresses_and_impossible_times() {
             stdout(&result),
             format!(
                 "{}: an address needs an @\n{}: its time is before e-mail existed\n\
-                 {}: its time is in the future\n{}: its time is in the future\n",
+                 {}: its time is in the future, perhaps because the clock was wrong\n{}: its time is in the future, perhaps because the clock was wrong\n",
                 at(1),
                 at(1),
                 at(2),

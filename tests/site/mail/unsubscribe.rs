@@ -38,7 +38,7 @@ fn token_names_a_person_only_to_the_list_that_made_it() {
         &format!("{}@example.com", "x".repeat(64)),
     ] {
         let token = tokens.token(&email(typed)).expect("a token");
-        let person = |tokens: &PersonTokens| tokens.person(&token).map(|it| it.key());
+        let person = |tokens: &PersonTokens| tokens.person(&token).map(|it| it.email.key());
         assert_eq!(person(&tokens), Some(email(typed).key()));
         assert_eq!(person(&others), None);
         assert!(

@@ -174,6 +174,19 @@ fn mailbox_that_was_on_the_list_counts_for_nobody() {
     assert_eq!(list.invitations("bob@b.test"), 0);
 }
 
+/// A stranger has typed the second address in before, which its owner confirms later.
+#[test]
+fn address_that_is_confirmed_later_takes_no_count_away() {
+    let mut list = List::new();
+    list.add("mallory@m.test", "", Some(true));
+    list.add("ann@a.test", "", Some(true));
+    list.add("bob+1@b.test", "mallory@m.test", Some(true));
+    list.entries[2].confirmed_at = Some(UNIX_EPOCH + Duration::from_secs(60));
+    list.add("bob@b.test", "ann@a.test", Some(true));
+    assert_eq!(list.invitations("ann@a.test"), 1);
+    assert_eq!(list.invitations("mallory@m.test"), 0);
+}
+
 #[test]
 fn own_mailbox_does_not_count_after_leaving_and_coming_back() {
     let mut list = List::new();

@@ -131,7 +131,10 @@ async fn list_without_its_mark_opens_after_the_advised_command() {
     let message = open_error(directory.path());
     let (_, command) = message.split_once("or run `").expect("a command");
     let (command, rest) = command.split_once('`').expect("its end");
-    assert_eq!(rest, " to open the list as it is; nothing was changed");
+    assert_eq!(
+        rest,
+        " as the user of the server to open the list as it is; nothing was changed"
+    );
     let status = Command::new("sh").args(["-c", command]).status();
     assert!(status.expect("sh runs").success(), "{command}");
     assert_eq!(open(directory.path()).count(), 1);
