@@ -9,7 +9,9 @@ use std::{
     thread,
 };
 
+use landing::waitlist::{ListKey, Suppressions};
 use rustix::io::{ioctl_fionbio, ioctl_fionread};
+use serde_json::json;
 
 use crate::durability::strace::with_fault;
 use crate::process::{Sandbox, ServerProcess, landing, signal, wait_for_exit, wait_until};
@@ -129,6 +131,9 @@ fn interrupted_export_exits() {
         connection
     };
     let _entries = respond(b"{\"Ok\":3}\n");
+    let suppressions = Suppressions::new(ListKey::generate());
+    let suppressions = json!({ "Ok": suppressions }).to_string() + "\n";
+    drop(respond(suppressions.as_bytes()));
     wait_until("the command handles SIGTERM", || {
         handles_sigterm(export.id())
     });
