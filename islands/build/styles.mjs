@@ -1,7 +1,6 @@
 /** Bundles the style sheets. */
-import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { readdir, readFile } from "node:fs/promises";
+import { join, parse } from "node:path";
 import { bundleAsync, Features } from "lightningcss";
 import { ISLAND_NAMES, ROOT_DIR } from "./options.mjs";
 
@@ -16,13 +15,18 @@ const targets = {
   safari: version(17, 1),
 };
 
-/** Returns the style sheet of all pages: `style/main.css`, and the sheets that have the name of an island. */
+/** Returns the style sheet of all pages: `style/main.css`, and the sheets that it does not import, of sections and islands. */
 export async function bundleStyles({ dev }) {
   const folder = join(ROOT_DIR, "style");
   const filename = join(folder, "main.css");
-  const sheets = ISLAND_NAMES.filter((name) => existsSync(join(folder, `${name}.css`)));
-  const imports = sheets.map((name) => `@import "${name}.css" layer(islands);`).join("\n");
-  const read = async (file) => (await readFile(file, "utf8")) + (file === filename ? imports : "");
+  const main = await readFile(filename, "utf8");
+  const others = (await readdir(folder)).filter(
+    (file) => file.endsWith(".css") && file !== "main.css",
+  );
+  const sheets = others.filter((file) => !main.includes(`"${file}"`)).sort();
+  const layer = (file) => (ISLAND_NAMES.includes(parse(file).name) ? "islands" : "sections");
+  const imports = sheets.map((file) => `@import "${file}" layer(${layer(file)});`).join("\n");
+  const read = async (file) => (file === filename ? main + imports : readFile(file, "utf8"));
   const exclude = Features.VendorPrefixes;
   const options = { filename, minify: !dev, targets, exclude, resolver: { read } };
   return (await bundleAsync(options)).code.toString();
