@@ -131,7 +131,9 @@ async function sampleProps(name: string): Promise<object> {
 }
 
 async function load(name: string): Promise<Island> {
-  return (await import(`./${name}/${name}.tsx`)).default;
+  const module = await import(`./${name}/${name}.tsx`);
+  expect(module.hydrate).toBe(hydrate);
+  return module.default;
 }
 
 /** Adds an island to the page with its prerendered markup, as the server does. */

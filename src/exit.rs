@@ -1,4 +1,4 @@
-//! Prints the last message of the process and ends it.
+//! Prints lines to standard error, and ends the process.
 //!
 //! If nobody reads standard error, a write to it blocks. The blocked writer holds std's lock, so all other writes
 //! wait too. The process must end anyway: it must not continue after a failed sync.
@@ -32,8 +32,7 @@ pub(crate) fn print_and_exit(message: &str, code: i32) -> ! {
     process::exit(code)
 }
 
-/// Prints a message to standard error, like `eprintln!`, but gives up after [`PRINT_TIMEOUT`]. Use it for messages
-/// after which the process ends. The line is `landing: message`, unless [`set_line_format`] changed that.
+/// Prints a message to standard error, like `eprintln!`, but gives up after [`PRINT_TIMEOUT`]. The line is `landing: message`, unless [`set_line_format`] changed that.
 pub(crate) fn print_stderr(message: &str) {
     let line = match LINE_FORMAT.get() {
         Some(format) => format(message),

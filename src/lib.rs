@@ -16,7 +16,7 @@
 //! | 1 | [`copy`] | every text and link that a visitor reads |
 //! | 1 | [`wire`] | every type that the server shares with TypeScript, as JSON |
 //! | 1 | [`config`] | the server's command-line options |
-//! | 1 | `exit` | the last message of the process, and its exit codes |
+//! | 1 | `exit` | lines on standard error, the end of the process, and its exit codes |
 //!
 //! In the browser, the WebAssembly module of `islands/host` mounts the islands.
 #![forbid(unsafe_code)]

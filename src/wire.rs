@@ -6,8 +6,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The body of `POST /api/waitlist`: a waitlist entry (spec §3). The form without JavaScript sends
-/// the same ones and a hidden one (`src/server/form.rs`), and shows them again after a failure.
+/// The fields of the first step of the form, and the body of `POST /api/waitlist`: a waitlist entry (spec §3). The form without
+/// JavaScript sends the same fields and a honeypot (`src/server/form.rs`), and shows what was typed after a failure.
 #[derive(Clone, Default, Deserialize, Eq, Hash, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct SignUpBody {

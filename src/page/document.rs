@@ -25,8 +25,12 @@ pub fn landing_page(page: Page) -> String {
             (_, FormOutcome::Invalid | FormOutcome::Failed) => {
                 format!("{}: {}", copy::islands::ERROR_TITLE, form.message)
             }
-            (FormStep::Code, _) => copy::contact::CODE_TITLE.into(),
-            (FormStep::Email, _) => copy::islands::JOINED_TITLE.into(),
+            (FormStep::Code, FormOutcome::None | FormOutcome::Joined) => {
+                copy::contact::CODE_TITLE.into()
+            }
+            (FormStep::Email, FormOutcome::None | FormOutcome::Joined) => {
+                copy::islands::JOINED_TITLE.into()
+            }
         });
     let title = title.map_or_else(
         || copy::head::TITLE.to_owned(),
@@ -54,7 +58,7 @@ pub fn not_found_page(page: Page) -> String {
     )
 }
 
-/// Renders the page that a link in a message leads to. A question has a recipient.
+/// Renders the page that a link in a message leads to. One that names a person has a recipient.
 pub fn link_page(page: Page, link: LinkPage, recipient: Option<Recipient>) -> String {
     let title = format!("{} — {{product}}", link.title());
     render(page, &title, false, || {

@@ -140,12 +140,12 @@ pub enum LinkPage {
     WrongLink,
 }
 
-/// Whom a link names, for the page that asks.
+/// The person that a link names.
 #[derive(Clone, Default, Eq, Hash, PartialEq)]
 pub struct Recipient {
     /// The address, masked.
     pub address: String,
-    /// The URL of the other way out.
+    /// The URL of the other choice: to leave, or to stay.
     pub way_out: String,
     /// The person's invitation, if the page shows it.
     pub invitation: Option<Invitation>,

@@ -109,9 +109,8 @@ pub(super) const READINESS_TIMEOUT: Duration = Duration::from_secs(2);
 /// `Retry-After` in seconds while the store fails or places are scarce.
 pub(super) const RETRY_AFTER_SECONDS: u64 = 1;
 
-/// Minimum interval between two rebuilds of the landing page. It keeps the count on the page at most a second
-/// old, including the quarter of a second by which an instance may lag behind its database. (With one rebuild per
-/// second, it was 1.25 s old.)
+/// Minimum interval between two rebuilds of the landing page. It keeps the count on the page at most 0.75 s
+/// old: half a second, and a quarter by which an instance may lag behind its database.
 pub(super) const PAGE_MIN_INTERVAL: Duration = Duration::from_millis(500);
 
 /// How long the count must be stable before the page is compressed at the highest quality, which takes 50 ms of

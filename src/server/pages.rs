@@ -162,8 +162,8 @@ impl Landing {
 /// Rebuilds the landing page whenever the count changes, for as long as the server runs.
 ///
 /// Rebuilds at once, but at most once per [`PAGE_MIN_INTERVAL`]; until then, the previous page is served. After the start,
-/// and while the count keeps changing, the page is compressed fast. Once it has been stable for [`PAGE_QUIET_PERIOD`], it
-/// is compressed again at the highest quality.
+/// and while the count keeps changing, the page is compressed as [`Compression::Balanced`]. Once it has been stable for [`PAGE_QUIET_PERIOD`], it
+/// is compressed again as [`Compression::Best`].
 pub(super) async fn keep_fresh(pages: Arc<Pages>) {
     let mut changes = pages.list.watch_count();
     // The count may have changed since the first page was rendered.

@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// Longest time that a response waits for the person's place.
-const PLACE_TIMEOUT: Duration = Duration::from_secs(2);
+const STANDINGS_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The list, and what the server does with the people on it.
 pub(super) struct People {
@@ -134,7 +134,7 @@ impl People {
         let source = Source::of_invited(&self.key.get().await.ok()?, email);
         Some(Invitation {
             link: invite_link(origin, source.as_str()),
-            place: self.standings.place(email, PLACE_TIMEOUT).await?,
+            place: self.standings.place(email, STANDINGS_TIMEOUT).await?,
         })
     }
 }

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::{
     cli::waitlist_handle::WaitlistHandle,
-    waitlist::{AddressHash, DeliveryState, ListKey, Source, WaitlistEntry},
+    waitlist::{AddressHash, DeliveryState, ListKey, MessageId, Source, WaitlistEntry},
 };
 
 /// Number of sources that are shown apart.
@@ -59,7 +59,7 @@ impl SourceCounter {
     pub(super) fn read(list: &WaitlistHandle) -> anyhow::Result<Self> {
         let mut mailed = HashSet::new();
         for message in list.messages()? {
-            if message.id.is_confirmation() {
+            if [MessageId::confirmation(), MessageId::confirmation_days()].contains(&message.id) {
                 continue;
             }
             let deliveries = list.deliveries(&message.id)?.into_iter();

@@ -11,7 +11,7 @@ use super::{
     store_location::StoreArgs,
     terminal::output::{counted, print_to_stdout},
 };
-use crate::copy;
+use crate::{config::parse_product_name, copy};
 
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -25,7 +25,8 @@ pub(super) struct ReportArgs {
     #[command(flatten)]
     output: OutputFileArgs,
     /// Name of the product, in the title
-    #[arg(long, env = "LANDING_PRODUCT", value_name = "NAME", default_value = copy::PRODUCT)]
+    #[arg(long, env = "LANDING_PRODUCT", value_name = "NAME", default_value = copy::PRODUCT,
+          value_parser = parse_product_name)]
     product: String,
     #[command(flatten)]
     store: StoreArgs,

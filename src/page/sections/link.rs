@@ -13,7 +13,7 @@ use crate::{
 pub fn Link(
     /// Which of the pages.
     page: LinkPage,
-    /// Whom the link names, for a question.
+    /// The person that the link names, if any.
     recipient: Option<Recipient>,
 ) -> impl IntoView {
     let Recipient {

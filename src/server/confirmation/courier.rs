@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// Longest time that a welcome waits for the person's place in a long list.
-const PLACE_TIMEOUT: Duration = Duration::from_secs(60);
+const STANDINGS_TIMEOUT: Duration = Duration::from_secs(60);
 
 impl Task<'_> {
     /// Sends a message to a person. `retry` is the delivery that is tried again; without it, there is a new one. Returns what
@@ -176,7 +176,7 @@ impl Task<'_> {
         let writer = writer.expect("nobody waits for a welcome without one");
         let standings = &self.confirmation.standings;
         let position = match writer.template.has_position() {
-            true => standings.place(&entry.email, PLACE_TIMEOUT).await,
+            true => standings.place(&entry.email, STANDINGS_TIMEOUT).await,
             false => Some(0),
         };
         let position = position.ok_or(StoreError::TimedOut)?;

@@ -105,10 +105,11 @@ pub(super) struct Task<'a> {
     /// The people who have a delivery of the welcome message, also those who have left.
     pub(super) welcomed: HashSet<AddressHash>,
     history: History,
-    /// How often in a row something went wrong that is about everybody, and until when everybody waits.
+    /// How often in a row something went wrong that is about everybody.
     troubles: u32,
     /// How many messages in a row the mail server has not accepted.
     objections: u32,
+    /// Until when everybody waits.
     paused_until: Option<Instant>,
     /// Whether the ledger was read.
     is_loaded: bool,

@@ -64,15 +64,17 @@ pub async fn run_webhook(sender: &WebhookSender, list: &dyn Waitlist) {
 struct Task<'a> {
     sender: &'a WebhookSender,
     list: &'a dyn Waitlist,
-    /// When the round began, and the last event that it has reached.
+    /// When the round began.
     round_begun: Instant,
+    /// The last event that it has reached.
     last: u64,
     /// Until when the people wait whose event has failed, by the key of the address.
     failed: HashMap<String, Instant>,
     /// Since when no event was accepted.
     failing_since: Option<Instant>,
-    /// Whether that was reported, and when it or an earlier failure was.
+    /// Whether that was reported.
     is_reported: bool,
+    /// When it or an earlier failure was reported.
     reported_at: Option<Instant>,
     /// Until when all events wait.
     paused_until: Instant,
