@@ -191,7 +191,7 @@ impl Recording {
     }
 
     /// Verifies that the list holds every acknowledged address once, each of the `imported` people under the old or the
-    /// corrected address, no erased address and no unknown one, that every erased address is suppressed, that the
+    /// corrected address, no erased address and no unknown one, that nobody has lost the invitation, that every erased address is suppressed, that the
     /// events of both are recorded, that its count is right, and that no message that was begun would be sent again. Returns the count.
     fn verify(
         &self,
@@ -215,6 +215,12 @@ impl Recording {
         }
         if let Some(missing) = acknowledged.difference(&listed).next() {
             return Err(format!("{missing} was acknowledged and is missing"));
+        }
+        let mut joined = entries
+            .iter()
+            .filter(|it| acknowledged.contains(&it.email.key()));
+        if joined.any(|it| it.source.is_none()) {
+            return Err("somebody has lost the invitation".to_owned());
         }
         if let Some(back) = erased.intersection(&listed).next() {
             return Err(format!("{back} was erased and is back"));

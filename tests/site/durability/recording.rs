@@ -14,7 +14,7 @@ use landing::waitlist::Email;
 use tokio::runtime::Runtime;
 
 use super::{
-    sign_up,
+    sign_up_from,
     store_files::{Files, contents, restore},
     strace::{self, Call, Operation},
 };
@@ -24,6 +24,9 @@ use crate::{
     raw_store::open_database,
     store::webhook_endpoint::SECRET,
 };
+
+/// The page of an invitation, from which everybody signs up.
+const INVITED: &str = "/?ref=invite-0123456789abcdef";
 
 /// When the imported people confirmed their addresses, if they have.
 pub(super) const CONFIRMED_AT: &str = "2026-11-02T08:00:00.000Z";
@@ -112,7 +115,7 @@ impl Recording {
                 if run == 2 {
                     scope.spawn(|| recording.import_and_erase(&sandbox));
                 }
-                runtime.block_on(sign_up(&server.addr, clients, addresses));
+                runtime.block_on(sign_up_from(INVITED, &server.addr, clients, addresses));
             });
             if run != 1 {
                 signal(process, "-TERM");
