@@ -109,6 +109,7 @@ fn ask_fields(table: &Table, plan: &Plan, rest: &mut Vec<&Column>) -> Vec<Questi
         // The first one of several is taken, and one with a time of day before others.
         let dates = rest.iter().rev().copied();
         let dates = dates.filter(|it| may_have_sign_up_times(it));
+        let dates = dates.filter(|it| brake::name_kind(&it.name) != NameKind::Left);
         if let Some(best) = dates.max_by_key(|it| it.values[0].text.contains(':')) {
             questions.push(propose(Field::JoinedAt, Some(best), rest));
             times.push(best);
