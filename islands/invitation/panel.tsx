@@ -22,13 +22,7 @@ export default function InvitationPanel({ link, place }: Invitation) {
 
   async function copy() {
     input.current?.select();
-    let result = COPY.COPIED;
-    try {
-      await navigator.clipboard.writeText(link);
-    } catch {
-      // Over plain HTTP, or not allowed. The visitor can copy the selected link.
-      result = COPY.NOT_COPIED;
-    }
+    const result = (await writeClipboard(link)) ? COPY.COPIED : COPY.NOT_COPIED;
     setLabel(result);
     setSpoken(result);
   }
@@ -69,4 +63,14 @@ function keepFormInPlace(panel: HTMLElement | null) {
   const before = top();
   panel.style.display = "";
   scrollBy({ top: now - before, behavior: "instant" });
+}
+
+/** Returns whether the text is on the clipboard. Over plain HTTP, and where it is not allowed, browsers copy only what is selected. */
+async function writeClipboard(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return document.execCommand("copy");
+  }
 }
