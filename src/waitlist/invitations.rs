@@ -79,7 +79,7 @@ impl Standings {
         entries: impl Iterator<Item = Result<WaitlistEntry, E>>,
     ) -> Result<Self, E> {
         let mut people = Vec::new();
-        // Of each mailbox, the first entry that counts: since when, and who has invited the person.
+        // Of each mailbox, the first entry that counts: since when, and the code of the inviter.
         let mut counted = HashMap::<AddressHash, (SystemTime, Option<InviteCode>)>::new();
         for entry in entries {
             let entry = entry?;

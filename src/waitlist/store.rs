@@ -240,8 +240,7 @@ pub(super) fn check_call(items: usize) -> Result<(), StoreError> {
     }
 }
 
-/// A part of a list, and a line of a backup. A backup has them in this order, except that the deliveries of each message
-/// follow it.
+/// A part of a list, and a line of a backup. A backup has them in any order, but the deliveries of each message follow it.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BackupItem {

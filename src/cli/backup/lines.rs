@@ -2,15 +2,15 @@
 //!
 //! ```text
 //! {"backup":{"format":1,"program":"landing 0.1.0","created_at":TIME,"key":KEY}}
+//! {"person":{"email":"ann@example.com","joined_at":TIME, …}}
 //! {"suppressed":HASH}
 //! {"departure":{"id":"UUID","source":"hn"}}
 //! {"message":{"id":"launch","begun_at":TIME,"subject":"TEXT","text_digest":DIGEST}}
 //! {"delivery":["launch",{"recipient":HASH,"status":{"state":"accepted", …},"attempts":1}]}
-//! {"person":{"email":"ann@example.com","joined_at":TIME, …}}
 //! {"end":{"people":1,"suppressed":1,"departures":1,"messages":1,"deliveries":1,"sha256":"DIGEST"}}
 //! ```
 //!
-//! What protects people comes first. Between the first line and the last one, each is a [`BackupItem`].
+//! Between the first line and the last one, each is a [`BackupItem`].
 
 use std::{fmt, io, time::SystemTime};
 

@@ -61,21 +61,18 @@ pub(super) fn run(args: &BackupArgs) -> anyhow::Result<()> {
         .print(&json, |out| writeln!(out, "{counts} in {name}"))
 }
 
-/// Writes a list, and returns the last line. The people are those at the beginning, and suppressions and messages are read after
-/// that: somebody who leaves in between is listed and suppressed, so that no message goes out. The caller flushes the output.
+/// Writes a list, and returns the last line. The people come first: somebody who leaves in between is listed and suppressed, so
+/// that no message goes out and no import adds the address. The caller flushes the output.
 pub(super) fn write_backup(
     mut out: impl Write,
     list: &WaitlistHandle,
     bar: &ProgressBar,
 ) -> io::Result<Trailer> {
-    let people = list.entries(Selection::default());
-    let people = people.map_err(io::Error::other)?;
-    let suppressions = list.suppressions().map_err(io::Error::other)?;
     let first = to_line(&Frame::Backup(Header {
         format: FORMAT_VERSION,
         program: format!("landing {}", env!("LANDING_VERSION")),
         created_at: SystemTime::now(),
-        key: suppressions.list_key(),
+        key: list.list_key().map_err(io::Error::other)?,
     }))?;
     out.write_all(&first)?;
     let mut summary = Summary::new(&first);
@@ -84,6 +81,15 @@ pub(super) fn write_backup(
         summary.add(item, &line);
         out.write_all(&line)
     };
+    let people = list.entries(Selection::default());
+    let people = people.map_err(io::Error::other)?;
+    bar.set_length(people.count);
+    for entry in people.entries {
+        write(&BackupItem::Person(entry.map_err(io::Error::other)?))?;
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    let suppressions = list.suppressions().map_err(io::Error::other)?;
     for item in BackupItem::of_suppressions(&suppressions) {
         write(&item)?;
     }
@@ -95,12 +101,6 @@ pub(super) fn write_backup(
             write(&BackupItem::Delivery(id.clone(), delivery))?;
         }
     }
-    bar.set_length(people.count);
-    for entry in people.entries {
-        write(&BackupItem::Person(entry.map_err(io::Error::other)?))?;
-        bar.inc(1);
-    }
-    bar.finish_and_clear();
     let trailer = summary.trailer();
     out.write_all(&to_line(&<Frame>::End(trailer.clone()))?)?;
     Ok(trailer)

@@ -23,7 +23,10 @@ fn content(backup: &str) -> (Value, Vec<&str>, Value) {
     let parse = |line: &str| serde_json::from_str::<Value>(line).expect("JSON");
     let mut end = parse(end);
     end["end"]["sha256"].take();
-    (parse(header)["backup"]["key"].clone(), lines.to_vec(), end)
+    // Backups of version 0.1.0 have the people last.
+    let mut lines = lines.to_vec();
+    lines.sort_by_key(|line| !line.starts_with(r#"{"person":"#));
+    (parse(header)["backup"]["key"].clone(), lines, end)
 }
 
 /// Restores a backup into a new list, and returns a backup of that.

@@ -1,4 +1,4 @@
-//! Who counts for whom, and the line that follows from it.
+//! The people who count for an inviter, and the line that follows from it.
 
 use std::{
     convert::Infallible,
@@ -35,7 +35,7 @@ impl List {
         }
     }
 
-    /// Adds a person, whom somebody may have invited, and who has confirmed, has not, or was not asked to.
+    /// Adds a person with an inviter, or an empty one. The person has confirmed, has not, or was not asked to.
     fn add(&mut self, address: &str, inviter: &str, confirmed: Option<bool>) -> &mut Self {
         let at = UNIX_EPOCH + Duration::from_secs(self.entries.len() as u64);
         let inviter = (!inviter.is_empty()).then(|| email(inviter));
