@@ -245,6 +245,7 @@ impl Delivery {
     pub fn start(&self, number: u32) -> DeliveryStart {
         DeliveryStart {
             number,
+            recipient: self.recipient,
             state: self.status.state,
             attempts: self.attempts,
         }
@@ -265,6 +266,8 @@ impl Delivery {
 pub struct DeliveryStart {
     /// The number of the delivery.
     pub number: u32,
+    /// Its recipient. A database that has lost its last changes may have given the number to somebody else.
+    pub recipient: AddressHash,
     /// Its state.
     pub state: DeliveryState,
     /// How often it was begun. The caller's attempt has the next number.

@@ -37,11 +37,8 @@ impl Task<'_> {
         retry: Option<DeliveryStart>,
         is_full: bool,
     ) -> Result<Option<(DeliveryStart, DeliveryStatus)>, AskError> {
-        let start = retry.unwrap_or(DeliveryStart {
-            number: self.known[kind as usize],
-            state: DeliveryState::Waiting,
-            attempts: 0,
-        });
+        let new = Delivery::waiting(key.hash(entry.email.key()));
+        let start = retry.unwrap_or(new.start(self.known[kind as usize]));
         let written = match kind {
             MessageKind::Code => self
                 .write_code(key, entry, start.number)
@@ -53,7 +50,7 @@ impl Task<'_> {
             Err(AskError::Message(ComposeError::Address)) => None,
             Err(error) => return Err(error),
         };
-        if retry.is_none() && !self.add(kind, key, entry).await? {
+        if retry.is_none() && !self.add(kind, new).await? {
             return Ok(None);
         }
         let list = &self.confirmation.list;
@@ -77,7 +74,7 @@ impl Task<'_> {
         // Only now: after an error the ledger may have a new delivery, so it must be read again.
         self.known[kind as usize] += u32::from(retry.is_none());
         if kind == MessageKind::Welcome {
-            self.welcomed.insert(key.hash(entry.email.key()));
+            self.welcomed.insert(start.recipient);
         }
         Ok(Some((done, status)))
     }
@@ -110,23 +107,14 @@ impl Task<'_> {
         }
     }
 
-    /// Adds a delivery to a person, which has not begun. Returns false if another process has added one.
-    async fn add(
-        &mut self,
-        kind: MessageKind,
-        key: &ListKey,
-        entry: &WaitlistEntry,
-    ) -> Result<bool, StoreError> {
-        let (list, id, known) = (
-            &self.confirmation.list,
-            kind.id(),
-            self.known[kind as usize],
-        );
+    /// Adds a delivery. Returns false if another process has added one.
+    async fn add(&mut self, kind: MessageKind, delivery: Delivery) -> Result<bool, StoreError> {
+        let (list, id) = (&self.confirmation.list, kind.id());
+        let known = self.known[kind as usize];
         if kind == MessageKind::Code && known == 0 {
             let message = Message::new(id.clone(), SystemTime::now(), copy::mail::CONFIRM_SUBJECT);
             list.add_message(message).await?;
         }
-        let delivery = Delivery::waiting(key.hash(entry.email.key()));
         list.add_deliveries(&id, known, vec![delivery]).await
     }
 

@@ -114,11 +114,20 @@ impl Ledger for PostgresWaitlist {
             let id = message.as_str();
             let lease = DELIVERY_LEASE.as_millis() as i64;
             let numbers: Vec<_> = deliveries.iter().map(|it| i64::from(it.number)).collect();
+            let recipients = deliveries.iter().map(|it| it.recipient.as_bytes());
+            let recipients: Vec<_> = recipients.collect();
             let states: Vec<_> = deliveries.iter().map(|it| it.state.as_str()).collect();
             let attempts: Vec<_> = deliveries.iter().map(|it| i64::from(it.attempts)).collect();
             let beginning = Uuid::now_v7();
-            let params: [&(dyn ToSql + Sync); 6] =
-                [&id, &numbers, &states, &attempts, &lease, &beginning];
+            let params: [&(dyn ToSql + Sync); 7] = [
+                &id,
+                &numbers,
+                &recipients,
+                &states,
+                &attempts,
+                &lease,
+                &beginning,
+            ];
             let rows = self
                 .writes
                 .query(ledger_sql::BEGIN_DELIVERIES, &params)

@@ -41,19 +41,19 @@ pub(super) const ADD_DELIVERIES: &str = "
     )
     SELECT number FROM known UNION ALL SELECT number FROM added";
 
-/// Begins the deliveries of message $1 with numbers $2 that are in the states $3 and were begun $4 times, for $5
-/// milliseconds. Returns their numbers. $6 is the id of this beginning. Late: they were begun more often. Twice: it
+/// Begins the deliveries of message $1 with numbers $2 to the recipients $3 that are in the states $4 and were begun $5 times,
+/// for $6 milliseconds. Returns their numbers. $7 is the id of this beginning. Late: they were begun more often. Twice: it
 /// returns the same numbers. If the first one has not committed yet, it waits for that.
 pub(super) const BEGIN_DELIVERIES: &str = "
     WITH free AS (
         SELECT delivery.number
-        FROM unnest($2::bigint[], $3::text[], $4::bigint[]) AS sought (number, state, attempts)
+        FROM unnest($2::bigint[], $3::bytea[], $4::text[], $5::bigint[]) AS sought (number, recipient, state, attempts)
         JOIN waitlist_deliveries AS delivery
-            ON delivery.message = $1::text AND delivery.number = sought.number
+            ON delivery.message = $1::text AND delivery.number = sought.number AND delivery.recipient = sought.recipient
         WHERE CASE
             WHEN delivery.state <> 'sending'
                 THEN delivery.state = sought.state AND delivery.attempts = sought.attempts
-            WHEN delivery.begun_by = $6::uuid THEN delivery.attempts = sought.attempts + 1
+            WHEN delivery.begun_by = $7::uuid THEN delivery.attempts = sought.attempts + 1
             ELSE delivery.leased_until < now() AND sought.state = 'unknown' AND delivery.attempts = sought.attempts
         END
         ORDER BY delivery.number
@@ -61,9 +61,9 @@ pub(super) const BEGIN_DELIVERIES: &str = "
     )
     UPDATE waitlist_deliveries AS delivery SET
         state = 'sending', since = NULL, code = NULL, reply = NULL,
-        attempts = attempts + CASE WHEN begun_by = $6::uuid THEN 0 ELSE 1 END,
-        begun_by = $6::uuid,
-        leased_until = now() + $5::bigint * interval '1 millisecond'
+        attempts = attempts + CASE WHEN begun_by = $7::uuid THEN 0 ELSE 1 END,
+        begun_by = $7::uuid,
+        leased_until = now() + $6::bigint * interval '1 millisecond'
     FROM free
     WHERE delivery.message = $1::text AND delivery.number = free.number
     RETURNING delivery.number";

@@ -20,7 +20,6 @@ use crate::{
     process::{Sandbox, ServerProcess, wait_until},
     store::confirmation_fixtures::{
         add_attempts, add_deliveries, add_deliveries_of, begin_welcome, join_asked, join_confirmed,
-        waiting,
     },
 };
 
@@ -197,7 +196,7 @@ fn counts_the_people_whose_message_was_given_up() {
             ..DeliveryStatus::new(DeliveryState::Deferred)
         };
         for (number, attempts) in [(0, 20), (1, 19), (2, 20)] {
-            add_attempts(&list, waiting(number), attempts, &deferred).await;
+            add_attempts(&list, number, attempts, &deferred).await;
         }
         let cyd = Email::parse("cyd@example.com").expect("an address");
         let confirmed = (cyd, Fact::ConfirmedAt(SystemTime::now()));

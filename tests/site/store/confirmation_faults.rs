@@ -22,7 +22,7 @@ use super::{
     StoreFixture,
     confirmation_fixtures::{
         DAY, add_attempts, add_deliveries, all_recipients, deliveries_to, is_confirmed, join_asked,
-        join_from, link, open, site, wait_for, wait_for_state, wait_until_held, waiting,
+        join_from, link, open, site, wait_for, wait_for_state, wait_until_held,
     },
     email,
 };
@@ -52,9 +52,7 @@ async fn reply_that_quotes_the_lines_shows_no_part_of_the_link(fixture: impl Sto
     let list = open(&fixture);
     let reply = reply_to_a_message(&list, Action::QuoteLines("554 5.7.1 blocked:")).await;
     assert!(reply.contains("<hidden>"), "{reply}");
-    let key = list.list_key().await.expect("a key");
-    let tokens = PersonTokens::new(&key, TokenPurpose::Confirm);
-    let token = tokens.token(&email("ann@example.com")).expect("a token");
+    let token = confirmation_token(&*list, "ann@example.com").await;
     for part in token.as_bytes().windows(8) {
         let part = str::from_utf8(part).expect("ASCII");
         assert!(!reply.contains(part), "{part} is in {reply}");
@@ -100,7 +98,7 @@ async fn attempts_without_a_result_count_after_a_restart(fixture: impl StoreFixt
             since,
             reply,
         };
-        add_attempts(&*list, waiting(number), 5, &status).await;
+        add_attempts(&*list, number, 5, &status).await;
     }
     let site = site(&list, &server, &[]).await;
     for (client, typed) in [(1, "ann+1@example.com"), (2, "bob+1@example.com")] {
@@ -257,19 +255,31 @@ async fn many_confirm_at_the_same_time(fixture: impl StoreFixture) {
     }
 }
 
-/// The person leaves and joins again at another instance, of which this one learns nothing.
+/// The person leaves and joins again at another instance, of which this one learns nothing. A link is for one sign-up.
 async fn person_who_has_left_and_returned_can_confirm_again(fixture: impl StoreFixture) {
     let (list, server) = (open(&fixture), SmtpServer::start());
     let site = site(&list, &server, &[]).await;
     site.join("ann@example.com").await;
     let path = link(&wait_for(&server, 1).await);
-    let confirm = || async { site.post(&path).send().await.expect("a response").status() };
-    assert_eq!(confirm().await, 200);
+    let confirm = async |path: &str| site.post(path).send().await.expect("a response").status();
+    assert_eq!(confirm(&path).await, 200);
     let ann = [email("ann@example.com")];
     let erased = list.erase(&ann, Erasure::Complete).await;
     assert_eq!(erased, Ok(vec![true]));
-    join_asked(&*list, "ann@example.com", Duration::ZERO).await;
+    join_asked(&*list, "ann@example.com", Duration::from_secs(60)).await;
+    assert_eq!(confirm(&path).await, 404);
     assert!(!is_confirmed(&*list, "ann@example.com"));
-    assert_eq!(confirm().await, 200);
+    let token = confirmation_token(&*list, "ann@example.com").await;
+    assert_eq!(confirm(&format!("/confirm/{token}")).await, 200);
     assert!(is_confirmed(&*list, "ann@example.com"));
+}
+
+/// Returns the token of the link for the last sign-up of a person.
+async fn confirmation_token(list: &dyn Waitlist, typed: &str) -> String {
+    let key = list.list_key().await.expect("a key");
+    let entry = list.person(&email(typed)).await.expect("a response");
+    let entry = entry.expect("a person on the list");
+    let tokens = PersonTokens::new(&key, TokenPurpose::Confirm);
+    let token = tokens.token_for_sign_up(&entry.email, entry.joined_at);
+    token.expect("a token")
 }

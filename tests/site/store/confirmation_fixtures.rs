@@ -285,11 +285,12 @@ pub(crate) async fn join_confirmed(list: &dyn Waitlist, typed: &str, age: Durati
 /// Begins a delivery this number of times, as another process does. Each attempt has the same result.
 pub(crate) async fn add_attempts(
     list: &dyn Waitlist,
-    mut start: DeliveryStart,
+    number: u32,
     count: u32,
     status: &DeliveryStatus,
 ) {
     let id = MessageId::confirmation();
+    let mut start = delivery_start(list, number).await;
     for _ in 0..count {
         let begun = list.begin_deliveries(&id, vec![start]).await;
         assert_eq!(begun, Ok(vec![true]));
@@ -304,11 +305,8 @@ pub(crate) async fn add_attempts(
     }
 }
 
-/// Returns a delivery that has not begun.
-pub(crate) fn waiting(number: u32) -> DeliveryStart {
-    DeliveryStart {
-        number,
-        state: DeliveryState::Waiting,
-        attempts: 0,
-    }
+/// Returns what a process passes that begins a delivery.
+pub(super) async fn delivery_start(list: &dyn Waitlist, number: u32) -> DeliveryStart {
+    let deliveries = list.deliveries(&MessageId::confirmation()).await;
+    deliveries.expect("a response")[number as usize].start(number)
 }

@@ -6,16 +6,14 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use landing::waitlist::{
-    DeliveryResult, DeliveryStart, DeliveryState, DeliveryStatus, MessageId, Waitlist,
-};
+use landing::waitlist::{DeliveryResult, DeliveryState, DeliveryStatus, MessageId, Waitlist};
 
 use super::{
     StoreFixture,
     confirmation_fixtures::{
         WELCOME, add_attempts, add_deliveries, all_recipients, begin_welcome, code, confirm,
-        is_confirmed, join_asked, join_confirmed, join_from, open, site, slow_server,
-        sweeping_site, wait_for, wait_for_state, wait_for_state_of, wait_until_held, waiting,
+        delivery_start, is_confirmed, join_asked, join_confirmed, join_from, open, site,
+        slow_server, sweeping_site, wait_for, wait_for_state, wait_for_state_of, wait_until_held,
     },
 };
 use crate::mail::smtp_server::{Action, SmtpServer, Step};
@@ -74,12 +72,8 @@ async fn person_whom_another_instance_gives_back_is_asked(fixture: impl StoreFix
     join_from(&site, 3, "ann@example.com").await;
     add_deliveries(&*list, &[("ann@example.com", DeliveryState::Waiting, None)]).await;
     let id = MessageId::confirmation();
-    let (number, attempts, state) = (1, 0, DeliveryState::Waiting);
-    let start = DeliveryStart {
-        number,
-        state,
-        attempts,
-    };
+    let number = 1;
+    let start = delivery_start(&*list, number).await;
     assert_eq!(
         list.begin_deliveries(&id, vec![start]).await,
         Ok(vec![true])
@@ -124,12 +118,7 @@ async fn attempts_of_another_instance_count_after_a_sweep(fixture: impl StoreFix
         ..DeliveryStatus::new(DeliveryState::Accepted)
     };
     for number in 0..5 {
-        let deferred = DeliveryStart {
-            state: DeliveryState::Deferred,
-            attempts: 1,
-            ..waiting(number)
-        };
-        add_attempts(&*list, deferred, 1, &accepted).await;
+        add_attempts(&*list, number, 1, &accepted).await;
     }
     // Only a sweep finds him.
     join_asked(&*list, "bob@example.com", Duration::ZERO).await;

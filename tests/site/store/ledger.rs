@@ -33,6 +33,7 @@ pub(super) fn status(state: DeliveryState, reply: Option<(u16, &str)>) -> Delive
 pub(super) fn start(number: u32, state: DeliveryState, attempts: u32) -> DeliveryStart {
     DeliveryStart {
         number,
+        recipient: hash(number),
         state,
         attempts,
     }

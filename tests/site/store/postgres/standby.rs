@@ -9,16 +9,16 @@ use std::{
     time::{Duration, UNIX_EPOCH},
 };
 
-use landing::waitlist::{Delivery, Ledger, Message, Waitlist};
+use landing::waitlist::{Delivery, DeliveryState, Ledger, Message, Waitlist};
 use tokio::{join, task::block_in_place};
 
-use super::{is_outage, open_url};
+use super::{SharedDatabase, is_outage, open_url};
 use crate::{
     postgres_server::PostgresServer,
     process::wait_until,
     store::{
         addresses, entry, join,
-        ledger::{hash, id},
+        ledger::{hash, id, start},
     },
 };
 
@@ -98,4 +98,27 @@ async fn cancelled_standby_wait_is_not_acknowledged() {
 #[tokio::test(flavor = "multi_thread")]
 async fn terminated_standby_wait_is_not_acknowledged() {
     assert_not_acknowledged("pg_terminate_backend").await;
+}
+
+/// A standby that had not the last deliveries was promoted, and another `send` has added its own.
+#[tokio::test(flavor = "multi_thread")]
+async fn send_takes_over_no_delivery_of_somebody_else() {
+    let database = SharedDatabase::create();
+    let (list, launch) = (database.open(), id("launch"));
+    let message = Message::new(launch.clone(), UNIX_EPOCH, "Hi");
+    assert_eq!(list.add_message(message).await, Ok(()));
+    for person in [0, 1] {
+        let added = vec![Delivery::waiting(hash(person))];
+        let added = list.add_deliveries(&launch, 0, added).await;
+        assert_eq!(added, Ok(true));
+        if person == 0 {
+            database.sql("DELETE FROM waitlist_deliveries");
+        }
+    }
+    let late = start(0, DeliveryState::Waiting, 0);
+    let begun = list.begin_deliveries(&launch, vec![late]).await;
+    assert_eq!(begun, Ok(vec![false]));
+    let own = Delivery::waiting(hash(1)).start(0);
+    let begun = list.begin_deliveries(&launch, vec![own]).await;
+    assert_eq!(begun, Ok(vec![true]));
 }
