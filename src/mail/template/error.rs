@@ -57,7 +57,7 @@ pub enum TemplateProblem {
     /// A brace, or a text in braces, is no placeholder.
     #[error(
         "unknown placeholder {0}; the placeholders are {known}. Put other braces into `code`, and write %7B in a URL",
-        known = PLACEHOLDERS.join(", ")
+        known = PLACEHOLDERS.map(|(placeholder, _)| placeholder).join(", ")
     )]
     UnknownPlaceholder(String),
     /// The unsubscribe link is a part of another URL.

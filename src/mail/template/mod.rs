@@ -28,12 +28,17 @@ const TEMPLATE_MAX_BYTES: usize = 64 << 10;
 /// Maximum size of a message in HTML, in bytes. Gmail cuts messages after 102 KB, and the way out is at the end.
 const HTML_MAX_BYTES: usize = 100_000;
 
-/// The placeholders.
-const PLACEHOLDERS: [&str; 4] = [
-    "{product}",
-    placeholders::POSITION,
-    placeholders::INVITE_LINK,
-    placeholders::UNSUBSCRIBE,
+/// A placeholder, and what takes its place.
+type Placeholder = (&'static str, fn(&Placeholders<'_>) -> String);
+
+/// The placeholders. The name of the product comes last, so nothing in it is replaced.
+const PLACEHOLDERS: [Placeholder; 4] = [
+    (placeholders::POSITION, |it| it.position.to_string()),
+    (placeholders::INVITE_LINK, |it| it.invite_link.to_owned()),
+    (placeholders::UNSUBSCRIBE, |it| {
+        it.unsubscribe.unwrap_or("").to_owned()
+    }),
+    ("{product}", |it| it.product.to_owned()),
 ];
 
 /// A message in Markdown.

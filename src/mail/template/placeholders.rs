@@ -43,8 +43,8 @@ impl Placeholders<'_> {
     /// Replaces the placeholders in a text.
     pub(super) fn fill(&self, text: &str) -> String {
         let mut filled = text.to_owned();
-        for (placeholder, value) in self.values() {
-            filled = filled.replace(placeholder, &value);
+        for (placeholder, value) in PLACEHOLDERS {
+            filled = filled.replace(placeholder, &value(self));
         }
         filled
     }
@@ -52,22 +52,13 @@ impl Placeholders<'_> {
     /// Replaces the placeholders in HTML, also in its URLs, whose braces are encoded.
     pub(super) fn fill_html(&self, html: &str) -> String {
         let mut filled = html.to_owned();
-        for (placeholder, value) in self.values() {
+        for (placeholder, value) in PLACEHOLDERS {
+            let value = value(self);
             let value = encode_quoted_attribute(&value);
             let in_url = placeholder.replace('{', "%7B").replace('}', "%7D");
             filled = filled.replace(placeholder, &value).replace(&in_url, &value);
         }
         filled
-    }
-
-    /// Returns the placeholders with their values. The name of the product comes last, so nothing in it is replaced.
-    fn values(&self) -> [(&'static str, String); 4] {
-        [
-            (POSITION, self.position.to_string()),
-            (UNSUBSCRIBE, self.unsubscribe.unwrap_or_default().to_owned()),
-            (INVITE_LINK, self.invite_link.to_owned()),
-            ("{product}", self.product.to_owned()),
-        ]
     }
 }
 
@@ -75,7 +66,7 @@ impl Placeholders<'_> {
 pub(super) fn check(text: &str) -> Result<(), TemplateProblem> {
     for (at, _) in text.match_indices('{') {
         let rest = &text[at..];
-        if PLACEHOLDERS.iter().any(|it| rest.starts_with(it)) {
+        if PLACEHOLDERS.iter().any(|(it, _)| rest.starts_with(it)) {
             continue;
         }
         let found = match rest[1..].split_once('}') {
