@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use anyhow::{Context, Error, bail, ensure};
+use anyhow::{Context, bail, ensure};
 use axum::body::{Body, to_bytes};
 use html_escape::encode_text;
 use hyper::{Method, Request, Response, StatusCode, header};
 use tokio::time::timeout;
 
-use crate::{config::Origin, server::http_client, waitlist::Email};
+use crate::{config::Origin, server::HttpClient, waitlist::Email};
 
 /// Time limit for a response.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -94,19 +94,12 @@ pub(super) async fn request(
     }
     let (_, body) = body.unwrap_or_default();
     let request = request.body(Body::from(body))?;
-    let client = http_client()?;
-    let response = async {
-        let response = client.request(request).await;
-        let response = response.map_err(|error| match error.is_connect() {
-            true => Error::from(error).context("cannot connect"),
-            false => Error::from(error).context("the site sent no HTTP response"),
-        });
-        let (head, body) = response?.into_parts();
-        let body = to_bytes(Body::new(body), PAGE_MAX_BYTES).await;
-        let body = body.context("cannot read the page")?;
-        let body = String::from_utf8_lossy(&body).into_owned();
-        Ok(Response::from_parts(head, body))
-    };
-    let response = timeout(TIMEOUT, response).await;
-    response.context("no response within 10 seconds")?
+    let response = HttpClient::new()?.send(request, TIMEOUT).await?;
+    let (head, body) = response.into_parts();
+    let body = timeout(TIMEOUT, to_bytes(body, PAGE_MAX_BYTES)).await;
+    let body = body
+        .context("the page does not end")?
+        .context("cannot read the page")?;
+    let body = String::from_utf8_lossy(&body).into_owned();
+    Ok(Response::from_parts(head, body))
 }

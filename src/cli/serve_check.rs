@@ -31,7 +31,7 @@ pub(super) fn run(
         let checked = config.mail.settings().map_err(anyhow::Error::from);
         checked.map_err(InvalidSettings)?;
     }
-    let (confirm_settings, webhook) = (config.confirm_settings()?, config.webhook_settings()?);
+    let (confirm_settings, webhook) = (config.confirm_settings()?, config.webhook.settings()?);
     store.warn_of_other_owner();
     let list = match store {
         StoreLocation::Directory(data) => {
@@ -78,7 +78,7 @@ pub(super) type Senders = (Option<ConfirmationSender>, Option<WebhookSender>);
 /// Reads and checks the settings of messages and of the webhook.
 pub(super) fn read_senders(config: &Config) -> Result<Senders, InvalidSettings> {
     let read = || {
-        let webhook = config.webhook_settings()?.map(WebhookSender::new);
+        let webhook = config.webhook.settings()?.map(WebhookSender::new);
         Ok((confirmation_sender(config)?, webhook.transpose()?))
     };
     read().map_err(InvalidSettings)

@@ -9,7 +9,7 @@ use tokio::time::timeout;
 
 use super::{terminal::output::print_to_stdout, wait_for};
 use crate::{
-    config::WebhookOptions,
+    config::{InvalidWebhookSetting, WebhookOptions},
     server::WebhookSender,
     waitlist::{Email, Event},
 };
@@ -31,6 +31,7 @@ pub(super) struct WebhookTestArgs {
 
 pub(super) fn run(args: &WebhookTestArgs) -> anyhow::Result<()> {
     let settings = args.webhook.settings()?;
+    let settings = settings.ok_or(InvalidWebhookSetting::NoUrl)?;
     let origin = settings.origin.clone();
     let sender = WebhookSender::new(settings)?;
     let example = Event::now("test", Email::parse("ann@example.com")?, None);

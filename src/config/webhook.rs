@@ -4,7 +4,7 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use ring::hmac;
 use url::{Host, Url};
 
-use super::{Config, values::Secret};
+use super::values::Secret;
 
 /// The options of the webhook.
 #[derive(Clone, Debug, clap::Args)]
@@ -66,11 +66,14 @@ pub enum InvalidWebhookSetting {
 }
 
 impl WebhookOptions {
-    /// Checks the options.
+    /// Checks the options. Returns `None` if neither is set.
     ///
     /// # Errors
     /// [`InvalidWebhookSetting`].
-    pub fn settings(&self) -> Result<WebhookSettings, InvalidWebhookSetting> {
+    pub fn settings(&self) -> Result<Option<WebhookSettings>, InvalidWebhookSetting> {
+        if self.webhook.is_none() && self.webhook_secret.is_none() {
+            return Ok(None);
+        }
         let url = self.webhook.as_ref().ok_or(InvalidWebhookSetting::NoUrl)?;
         let url = parse_url(url.as_str()).ok_or(InvalidWebhookSetting::Url)?;
         let secret = self.webhook_secret.as_ref().map(Secret::as_str);
@@ -78,26 +81,11 @@ impl WebhookOptions {
         let secret = encoded.and_then(|it| BASE64_STANDARD.decode(it).ok());
         let secret = secret.filter(|it| (24..=64).contains(&it.len()));
         let secret = secret.ok_or(InvalidWebhookSetting::Secret)?;
-        Ok(WebhookSettings {
+        Ok(Some(WebhookSettings {
             origin: url.origin().ascii_serialization(),
             url: Secret::from(String::from(url)),
             key: hmac::Key::new(hmac::HMAC_SHA256, &secret),
-        })
-    }
-}
-
-impl Config {
-    /// Returns the settings of the webhook, if the owner has set its URL.
-    ///
-    /// # Errors
-    /// [`InvalidWebhookSetting`].
-    pub fn webhook_settings(&self) -> Result<Option<WebhookSettings>, InvalidWebhookSetting> {
-        let WebhookOptions {
-            webhook,
-            webhook_secret,
-        } = &self.webhook;
-        let is_set = webhook.is_some() || webhook_secret.is_some();
-        is_set.then(|| self.webhook.settings()).transpose()
+        }))
     }
 }
 

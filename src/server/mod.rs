@@ -84,9 +84,9 @@ pub use client::{ClientKey, TrustedProxies};
 pub use confirmation::{AskedPeople, ConfirmationSender, MessageKind, count_recent};
 pub use connections::{bind, listen, take_address};
 pub use error::RequestError;
-pub use http_client::http_client;
+pub use http_client::{HttpClient, HttpError};
 pub use router::router;
-pub use webhook::{WebhookError, WebhookSender, WebhookTimes, run_webhook};
+pub use webhook::{WebhookSender, WebhookTimes, run_webhook};
 
 use admission::Admission;
 use connections::ConnectionLimit;

@@ -7,7 +7,6 @@ use std::{
         Arc,
         atomic::{AtomicU16, Ordering},
     },
-    time::Duration,
 };
 
 use crate::{
@@ -86,10 +85,11 @@ fn stop_waits_for_no_endpoint() {
     let mut server = ServerProcess::start(serving(&sandbox, &endpoint.url(), None));
     assert_eq!(server.join("ann@example.com"), "201");
     wait_until("the event is sent", || endpoint.received().len() == 1);
-    let started = std::time::Instant::now();
     server.signal("-TERM");
     assert_eq!(server.wait_for_exit(), Some(0));
-    assert!(started.elapsed() < Duration::from_secs(5));
+    // It would have waited for 15 seconds, and reported that.
+    let log = server.log_without_requests().join("\n");
+    assert!(!log.contains("the webhook fails"), "{log}");
     // Joined without a server, which is not the end of the list.
     run(&sandbox, None, &["add", "bob@example.com"]);
     let _server = ServerProcess::start(serving(&sandbox, &endpoint.url(), None));
@@ -181,7 +181,7 @@ fn invalid_settings_say_what_to_do_and_show_no_secret() {
             &*format!("--webhook-secret={SECRET}"),
         ];
         let config = parse_config(&options).expect("options");
-        let settings = config.webhook_settings().expect("valid");
+        let settings = config.webhook.settings().expect("valid");
         let shown = format!("{config:?} {settings:?}");
         assert!(
             !shown.contains("token") && !shown.contains("MfKQ9"),

@@ -10,5 +10,5 @@
 mod sender;
 mod task;
 
-pub use sender::{WebhookError, WebhookSender, WebhookTimes};
+pub use sender::{WebhookSender, WebhookTimes};
 pub use task::run_webhook;

@@ -8,10 +8,9 @@ use hyper::{Request, Response, header};
 use jiff::Timestamp;
 use ring::hmac;
 use serde_json::json;
-use tokio::time::timeout;
 use tokio_rustls::rustls;
 
-use super::super::http_client::{HttpClient, http_client};
+use super::super::http_client::{HttpClient, HttpError};
 use crate::{
     config::WebhookSettings,
     waitlist::{Event, Source},
@@ -40,14 +39,11 @@ pub struct WebhookTimes {
     /// The longest pause of all events. With the first of these, many events that the receiver cannot handle still let the
     /// others pass within hours.
     pub longest_pause_for_all: Duration,
-    /// The longest pause that the endpoint can ask for.
-    pub longest_retry_after: Duration,
-    /// The longest pause of a person whose event has failed.
+    /// The longest pause of a person whose event has failed. After this time without a success, older events are given up
+    /// without a try, and a failure is reported again.
     pub longest_pause: Duration,
     /// The age at which an event that fails is given up.
     pub max_age: Duration,
-    /// The time without a success after which older events are given up without a try, and a failure is reported again.
-    pub long_ago: Duration,
 }
 
 const TIMES: WebhookTimes = WebhookTimes {
@@ -55,22 +51,9 @@ const TIMES: WebhookTimes = WebhookTimes {
     poll_interval: Duration::from_secs(1),
     shortest_pause: Duration::from_secs(5),
     longest_pause_for_all: Duration::from_secs(60),
-    longest_retry_after: Duration::from_secs(10 * 60),
     longest_pause: Duration::from_secs(6 * 60 * 60),
     max_age: Duration::from_secs(3 * 24 * 60 * 60),
-    long_ago: Duration::from_secs(60 * 60),
 };
-
-/// Why there is no response. The text has neither the URL nor an address of a person.
-#[derive(Debug, thiserror::Error)]
-pub enum WebhookError {
-    /// The endpoint cannot be reached, or does not speak HTTP.
-    #[error("{0}")]
-    Client(String),
-    /// The endpoint is too slow.
-    #[error("no response within {} seconds", .0.as_secs())]
-    TimedOut(Duration),
-}
 
 impl WebhookSender {
     /// Creates a sender. Nothing is sent yet.
@@ -80,7 +63,7 @@ impl WebhookSender {
     pub fn new(settings: WebhookSettings) -> Result<Self, rustls::Error> {
         Ok(Self {
             settings,
-            client: http_client()?,
+            client: HttpClient::new()?,
             times: TIMES,
         })
     }
@@ -88,8 +71,8 @@ impl WebhookSender {
     /// Sends an event, and returns the response, whose body is not read yet.
     ///
     /// # Errors
-    /// [`WebhookError`]. The endpoint may have the event all the same.
-    pub async fn send(&self, event: &Event) -> Result<Response<Body>, WebhookError> {
+    /// [`HttpError`]. The endpoint may have the event all the same.
+    pub async fn send(&self, event: &Event) -> Result<Response<Body>, HttpError> {
         let id = event.id;
         let at = Timestamp::try_from(event.at).unwrap_or_default();
         let source = event.source.as_ref().map(Source::as_str);
@@ -112,12 +95,6 @@ impl WebhookSender {
             .header("webhook-signature", format!("v1,{signature}"))
             .body(Body::from(body))
             .expect("a URL that was parsed, and headers in ASCII");
-        let limit = self.times.response;
-        let response = timeout(limit, self.client.request(request)).await;
-        let response = response.map_err(|_| WebhookError::TimedOut(limit))?;
-        // The causes around the innermost one only say which step has failed.
-        let root_cause = |error| anyhow::Error::from(error).root_cause().to_string();
-        let response = response.map_err(|error| WebhookError::Client(root_cause(error)))?;
-        Ok(response.map(Body::new))
+        self.client.send(request, self.times.response).await
     }
 }

@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use hyper::{Response, StatusCode, header};
+use hyper::StatusCode;
 use tokio::time::sleep;
 
 use super::sender::WebhookSender;
@@ -37,7 +37,6 @@ pub async fn run_webhook(sender: &WebhookSender, list: &dyn Waitlist) {
         reported_at: None,
         paused_until: Instant::now(),
         given_up: 0,
-        is_gone: false,
     };
     let warning = WarningThrottle::default();
     loop {
@@ -80,8 +79,6 @@ struct Task<'a> {
     paused_until: Instant,
     /// Events that were given up since the last warning.
     given_up: u64,
-    /// Whether the endpoint is gone for good.
-    is_gone: bool,
 }
 
 impl Task<'_> {
@@ -90,7 +87,10 @@ impl Task<'_> {
         loop {
             let asked_at = Instant::now();
             let Some(events) = self.list.events_after(self.last).await? else {
-                tracing::warn!("the webhook stops: another server runs without --webhook");
+                tracing::warn!(
+                    "the webhook stops until the next start, and its events were dropped: its endpoint replied 410 Gone, \
+                     or another server runs without --webhook"
+                );
                 return Ok(false);
             };
             if events.is_empty() {
@@ -109,9 +109,6 @@ impl Task<'_> {
                 if until.is_none_or(|until| *until <= self.round_begun) {
                     self.send(number, &event).await?;
                 }
-                if self.is_gone {
-                    return Ok(false);
-                }
                 self.last = number;
             }
         }
@@ -123,12 +120,11 @@ impl Task<'_> {
         let (age, key) = (age.unwrap_or_default(), event.email.key());
         let is_old = age > self.sender.times.max_age;
         // No server may have run for days, so an old event is tried too, unless nothing has worked for long.
-        let is_hopeless = self.failing_since.is_some_and(|it| self.is_long_ago(it));
+        let is_hopeless = is_old && self.failing_since.is_some_and(|it| self.is_long_ago(it));
         let is_last_try = is_old && self.failed.contains_key(&key);
-        let is_accepted = !(is_old && is_hopeless) && self.attempt(event, age).await?;
-        let is_given_up = !is_accepted && (is_last_try || is_old && is_hopeless);
-        if is_accepted || is_given_up {
-            self.given_up += u64::from(is_given_up);
+        let is_accepted = !is_hopeless && self.attempt(event, age).await?;
+        if is_accepted || is_hopeless || is_last_try {
+            self.given_up += u64::from(!is_accepted);
             self.failed.remove(&key);
             self.list.finish_events(vec![number]).await?;
         }
@@ -137,31 +133,22 @@ impl Task<'_> {
 
     /// Sends an event. Returns whether the endpoint has accepted it. Otherwise all events wait.
     async fn attempt(&mut self, event: &Event, age: Duration) -> Result<bool, StoreError> {
-        let response = self.sender.send(event).await;
-        let status = response.as_ref().map(Response::status);
-        let reason = match status {
+        match self.sender.send(event).await.map(|it| it.status()) {
             Ok(status) if status.is_success() => {
-                self.note_success();
+                self.failing_since = None;
+                if std::mem::take(&mut self.is_reported) {
+                    tracing::info!("the webhook works again");
+                }
                 return Ok(true);
             }
-            Ok(StatusCode::GONE) => {
-                self.list.record_events(false).await?;
-                self.is_gone = true;
-                tracing::warn!(
-                    "the webhook stops until the next start, and drops its events: the endpoint replies 410 Gone"
-                );
-                return Ok(false);
-            }
-            Ok(status) => format!("it replies {status}"),
-            Err(error) => error.to_string(),
-        };
-        self.note_failure(&reason);
+            Ok(StatusCode::GONE) => self.list.record_events(false).await?,
+            Ok(status) => self.note_failure(&format!("it replies {status}")),
+            Err(error) => self.note_failure(&error.to_string()),
+        }
         let (now, times) = (Instant::now(), self.sender.times);
         let pause = |time: Duration, longest| (time / 2).clamp(times.shortest_pause, longest);
         let failing_since = *self.failing_since.get_or_insert(now);
-        let asked = response.map_or(Duration::ZERO, |it| retry_after(&it));
-        let asked = asked.min(times.longest_retry_after);
-        let pause_for_all = pause(now - failing_since, times.longest_pause_for_all).max(asked);
+        let pause_for_all = pause(now - failing_since, times.longest_pause_for_all);
         self.paused_until = now + pause_for_all;
         let pause_for_person = pause(age, times.longest_pause).max(pause_for_all);
         self.failed
@@ -169,14 +156,7 @@ impl Task<'_> {
         Ok(false)
     }
 
-    fn note_success(&mut self) {
-        self.failing_since = None;
-        if std::mem::take(&mut self.is_reported) {
-            tracing::info!("the webhook works again");
-        }
-    }
-
-    /// Reports a failure once, and the next one an hour later at the earliest: a single event may fail again and again, and
+    /// Reports a failure once, and the next one six hours later at the earliest: a single event may fail again and again, and
     /// others be accepted in between.
     fn note_failure(&mut self, reason: &str) {
         if !self.is_reported && self.reported_at.is_none_or(|it| self.is_long_ago(it)) {
@@ -189,18 +169,11 @@ impl Task<'_> {
     }
 
     fn is_long_ago(&self, time: Instant) -> bool {
-        time.elapsed() > self.sender.times.long_ago
+        time.elapsed() > self.sender.times.longest_pause
     }
 
     /// Returns how long all events wait from now on.
     fn pause_left(&self) -> Duration {
         self.paused_until.saturating_duration_since(Instant::now())
     }
-}
-
-/// Returns how long the endpoint asks to wait, in seconds. It may be a date instead, which is ignored.
-fn retry_after<B>(response: &Response<B>) -> Duration {
-    let header = response.headers().get(header::RETRY_AFTER);
-    let seconds = header.and_then(|it| it.to_str().ok()?.trim().parse().ok());
-    Duration::from_secs(seconds.unwrap_or(0))
 }

@@ -24,7 +24,7 @@ use super::{
 ///
 /// `waitlist_webhook` has one row while events are recorded: `holder` is the process that has the events, until
 /// `leased_until`. `waitlist_events` has the events, in the order of `number` for each person: the second change of a
-/// person waits for the first one, so its number is higher. Whoever may change people gets the same rights to both.
+/// person waits for the first one, so its number is higher.
 ///
 /// It is created only if there is no trigger of this name: a change of the function needs another name for both.
 ///
@@ -75,20 +75,7 @@ const CREATE_EVENTS: &str = "
     DROP TRIGGER IF EXISTS waitlist_record_events ON waitlist_entries;
     CREATE TRIGGER waitlist_record_events
         AFTER INSERT OR DELETE OR UPDATE OF key, confirmed_at ON waitlist_entries
-        FOR EACH ROW EXECUTE FUNCTION waitlist_record_events();
-    DO $$
-    DECLARE
-        grantee regrole;
-    BEGIN
-        FOR grantee IN
-            SELECT DISTINCT acl.grantee FROM pg_catalog.pg_class, aclexplode(relacl) AS acl
-            WHERE oid = 'waitlist_entries'::regclass AND acl.grantee <> 0
-        LOOP
-            EXECUTE format(
-                'GRANT SELECT, INSERT, UPDATE, DELETE ON waitlist_webhook, waitlist_events TO %s', grantee
-            );
-        END LOOP;
-    END $$";
+        FOR EACH ROW EXECUTE FUNCTION waitlist_record_events()";
 
 /// Whether the tables and the trigger exist.
 pub(super) const HAS_EVENTS: &str = "
@@ -160,13 +147,12 @@ pub(super) async fn after(
     number: u64,
     process: Uuid,
 ) -> Result<Option<Vec<(u64, Event)>>, StoreError> {
-    let lease = EVENT_LEASE.as_millis() as i64;
-    let params: [&(dyn ToSql + Sync); 4] = [
-        &i64::try_from(number).unwrap_or(i64::MAX),
-        &process,
-        &lease,
-        &(CALL_MAX as i64),
-    ];
+    let (number, lease, max) = (
+        number as i64,
+        EVENT_LEASE.as_millis() as i64,
+        CALL_MAX as i64,
+    );
+    let params: [&(dyn ToSql + Sync); 4] = [&number, &process, &lease, &max];
     let rows = pool.query(TAKE_EVENTS, &params).await?;
     let events = rows.iter().filter_map(|row| read(row).transpose());
     let events = events.collect::<Result<Vec<_>, _>>()?;
@@ -186,14 +172,13 @@ pub(super) async fn pending(pool: &Pool) -> Result<Option<PendingEvents>, StoreE
         return Ok(None);
     }
     let rows = pool.query(COUNT_EVENTS, &[]).await?;
-    let pending = rows.first().map(|row| {
-        let count: i64 = get(row, 0)?;
-        Ok::<_, Failure>(PendingEvents {
-            count: count.unsigned_abs(),
-            oldest: get::<Option<_>>(row, 1)?.map(truncate_to_millis),
-        })
-    });
-    Ok(pending.transpose()?)
+    let Some(row) = rows.first() else {
+        return Ok(None);
+    };
+    Ok(Some(PendingEvents {
+        count: get::<i64>(row, 0)?.unsigned_abs(),
+        oldest: get::<Option<_>>(row, 1)?.map(truncate_to_millis),
+    }))
 }
 
 /// Reads an event, unless all columns are NULL.

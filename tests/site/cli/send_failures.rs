@@ -61,10 +61,10 @@ fn dead_unsubscribe_links_stop_the_send_before_the_first_message() {
         for (origin, cause) in [
             (&*other_origin, "it serves another list"),
             ("http://127.0.0.1:1", "cannot connect"),
-            (&fake_site("none"), "the site sent no HTTP response"),
+            (&fake_site("none"), "it sent no HTTP response"),
             (
                 &fake_site("200 OK").replace("http:", "https:"),
-                "cannot connect: client error (Connect): received corrupt message",
+                "cannot connect: received corrupt message",
             ),
             (&fake_site("200 OK"), "not from this program"),
             (

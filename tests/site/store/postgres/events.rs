@@ -69,7 +69,8 @@ async fn instances_that_start_together_record_each_change_once() {
     assert_eq!(events(&lists[0]).await.len(), 4);
 }
 
-/// The first server with a webhook runs as the owner of the tables. Then anybody who may change people records events.
+/// The first server with a webhook runs as the owner of the tables. Then anybody who may change people records events. The
+/// default privileges are those of the documentation.
 #[tokio::test(flavor = "multi_thread")]
 async fn every_client_of_the_database_records_events() {
     let database = SharedDatabase::create();
@@ -82,7 +83,9 @@ async fn every_client_of_the_database_records_events() {
          GRANT SELECT, UPDATE ON waitlist_count TO {user};
          GRANT SELECT ON waitlist_key TO {user};
          GRANT SELECT, INSERT, DELETE ON waitlist_suppressed TO {user};
-         GRANT SELECT, INSERT ON waitlist_departures TO {user}"
+         GRANT SELECT, INSERT ON waitlist_departures TO {user};
+         ALTER DEFAULT PRIVILEGES IN SCHEMA public
+         GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO {user}"
     ));
     let restricted = open_url(&url);
     restricted
