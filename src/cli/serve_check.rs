@@ -4,7 +4,7 @@
 
 use std::{io, path::Path};
 
-use anyhow::{Context, anyhow, bail};
+use anyhow::{Context, bail};
 
 use super::{
     control::ControlClient, send::read_template, server_socket::ServerSocket,
@@ -88,12 +88,8 @@ fn confirmation_sender(config: &Config) -> anyhow::Result<Option<ConfirmationSen
     let Some(settings) = config.confirm_settings()? else {
         return Ok(None);
     };
-    let file = settings.welcome.clone();
-    let welcome = file.as_deref().map(read_template).transpose()?;
-    let sender = ConfirmationSender::new(settings, welcome)?;
-    let checked = sender.check_welcome();
-    checked.map_err(|problem| anyhow!("{}: {problem}", file.unwrap_or_default().display()))?;
-    Ok(Some(sender))
+    let welcome = settings.welcome.as_deref().map(read_template).transpose()?;
+    Ok(Some(ConfirmationSender::new(settings, welcome)?))
 }
 
 const FOUND: &str = "found";

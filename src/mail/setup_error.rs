@@ -4,6 +4,8 @@ use std::{io, path::PathBuf};
 
 use tokio_rustls::rustls;
 
+use super::template::TemplateProblem;
+
 /// Why no mail can be sent with the settings.
 #[derive(Debug, thiserror::Error)]
 pub enum MailSetupError {
@@ -13,6 +15,9 @@ pub enum MailSetupError {
     /// rustls rejects the settings.
     #[error(transparent)]
     Rustls(#[from] rustls::Error),
+    /// The message to people who have confirmed cannot be sent.
+    #[error("--welcome (LANDING_WELCOME): {0}")]
+    Welcome(TemplateProblem),
     /// The DKIM key cannot be used.
     #[error("--dkim-key {}: {error}", file.display())]
     DkimKey {

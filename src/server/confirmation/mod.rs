@@ -52,7 +52,7 @@ use crate::{
     config::ConfirmSettings,
     mail::{
         DkimSigner, MailSetupError, MessageWriter, SmtpClient, SmtpTimeouts, Template,
-        TemplateProblem, confirmation_code,
+        confirmation_code,
     },
     waitlist::{Email, Fact, Ledger, Message, MessageId, StoreError, Waitlist},
 };
@@ -92,23 +92,19 @@ impl ConfirmationSender {
     ) -> Result<Self, MailSetupError> {
         let hello_name = settings.mail.from.domain();
         let client = SmtpClient::new(&settings.mail.smtp, hello_name, SmtpTimeouts::default())?;
-        Ok(Self {
+        let sender = Self {
             signer: DkimSigner::from_settings(&settings.mail)?,
             settings,
             client,
             welcome,
             welcome_since: None,
             sweep_interval: SWEEP_INTERVAL,
-        })
-    }
-
-    /// Checks the size of the welcome message.
-    ///
-    /// # Errors
-    /// [`TemplateProblem::TooLongAsHtml`].
-    pub fn check_welcome(&self) -> Result<(), TemplateProblem> {
-        let writer = self.welcome_writer();
-        writer.map_or(Ok(()), |it| it.check_size(u64::MAX))
+        };
+        if let Some(writer) = sender.welcome_writer() {
+            let checked = writer.check_size(u64::MAX);
+            checked.map_err(MailSetupError::Welcome)?;
+        }
+        Ok(sender)
     }
 
     /// Begins the welcome message, unless that was done before: people who confirm from now on get it. Call it before the
