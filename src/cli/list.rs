@@ -38,9 +38,8 @@ pub(super) fn run(args: &ListArgs) -> anyhow::Result<()> {
     let people: Box<dyn Iterator<Item = anyhow::Result<_>>> = match args.by {
         Order::Time => Box::new(list.entries(selection)?.entries.map(|it| Ok((it?, None)))),
         Order::Invites => {
-            let ranked = read_ranked(&list)?.into_iter();
-            let selected = ranked.filter(move |it| selection.selects(&it.entry));
-            Box::new(selected.map(|it| Ok((it.entry, Some(it.invitations)))))
+            let ranked = read_ranked(&list, &selection)?;
+            Box::new(ranked.map(|(invitations, entry)| Ok((entry, Some(invitations)))))
         }
     };
     let limit = args.limit.unwrap_or(usize::MAX);

@@ -70,10 +70,8 @@ impl PeopleArgs {
             source: Some(Source::of_invited(&list.list_key()?, inviter)),
             ..Selection::default()
         };
-        let entries = list.entries(selection)?.entries;
-        let invited: Vec<_> = entries
-            .map(|it| Ok(it?.email))
-            .collect::<anyhow::Result<_>>()?;
+        let invited = list.entries(selection)?.entries.map(|it| Ok(it?.email));
+        let invited: Vec<_> = invited.collect::<anyhow::Result<_>>()?;
         if invited.is_empty() {
             bail!(
                 "nobody on the list has joined by the link of {}",

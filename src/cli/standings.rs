@@ -13,22 +13,16 @@ pub(super) enum Order {
     Invites,
 }
 
-/// An entry with its number of people invited.
-pub(super) struct RankedEntry {
-    pub(super) entry: WaitlistEntry,
-    pub(super) invitations: u64,
-}
-
-/// Returns all entries in the order of the line.
-pub(super) fn read_ranked(list: &WaitlistHandle) -> anyhow::Result<Vec<RankedEntry>> {
+/// Returns how many people each selected person has invited, and the person, in the order of the line.
+pub(super) fn read_ranked(
+    list: &WaitlistHandle,
+    selection: &Selection,
+) -> anyhow::Result<impl Iterator<Item = (u64, WaitlistEntry)> + use<>> {
     let entries = list.entries(Selection::default())?.entries;
-    let entries: Vec<_> = entries.collect::<anyhow::Result<_>>()?;
+    let mut entries: Vec<_> = entries.collect::<anyhow::Result<_>>()?;
     let standings = Standings::read(list.list_key()?, entries.iter().cloned().map(anyhow::Ok))?;
-    let ranked = entries.into_iter().map(|entry| RankedEntry {
-        invitations: standings.invitations(&entry.email),
-        entry,
-    });
-    let mut ranked: Vec<_> = ranked.collect();
-    ranked.sort_by_cached_key(|it| standings.place(&it.entry.email));
-    Ok(ranked)
+    entries.retain(|entry| selection.selects(entry));
+    entries.sort_by_cached_key(|entry| standings.place(&entry.email));
+    let ranked = entries.into_iter();
+    Ok(ranked.map(move |entry| (standings.invitations(&entry.email), entry)))
 }

@@ -6,16 +6,12 @@ use std::{
 };
 
 use rustix::termios::tcgetwinsize;
-use serde::Serialize;
 
 use super::{
     numbers::{Numbers, SignUps, percent},
     selection::SelectionArgs,
-    standings::read_ranked,
     store_location::CommonArgs,
-    waitlist_handle::WaitlistHandle,
 };
-use crate::waitlist::Selection;
 
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -30,41 +26,22 @@ pub(super) struct StatsArgs {
     common: CommonArgs,
 }
 
-/// Maximum number of people in the table of inviters.
-const INVITERS_MAX: usize = 10;
-
-#[derive(Serialize)]
-struct PrintedNumbers {
-    #[serde(flatten)]
-    numbers: Numbers,
-    best_inviters: Vec<Inviter>,
-}
-
-/// A person who has invited others.
-#[derive(Serialize)]
-struct Inviter {
-    /// The address, masked: people show these numbers around.
-    person: String,
-    invitations: u64,
-}
-
 pub(super) fn run(args: &StatsArgs) -> anyhow::Result<()> {
     let selection = args.selection.selection()?;
     let list = args.common.store.announce_location()?.open()?;
-    let printed = PrintedNumbers {
-        best_inviters: best_inviters(&list, &selection)?,
-        numbers: Numbers::count(list, &selection, SystemTime::now())?,
-    };
-    let numbers = &printed.numbers;
-    args.common.output.print(&printed, |out| {
+    let numbers = Numbers::count(list, &selection, SystemTime::now())?;
+    args.common.output.print(&numbers, |out| {
         for (label, count) in numbers.totals(&selection) {
             writeln!(out, "{label:<15} {count:>9}")?;
         }
-        write_sign_ups(numbers, out)?;
+        write_sign_ups(&numbers, out)?;
         if !numbers.sources.is_empty() {
-            write_sources(numbers, out)?;
+            write_sources(&numbers, out)?;
         }
-        write_inviters(&printed.best_inviters, out)
+        if !numbers.best_inviters.is_empty() {
+            write_inviters(&numbers, out)?;
+        }
+        Ok(())
     })
 }
 
@@ -108,33 +85,13 @@ fn write_sources(numbers: &Numbers, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-fn write_inviters(inviters: &[Inviter], out: &mut dyn Write) -> io::Result<()> {
-    if inviters.is_empty() {
-        return Ok(());
-    }
-    writeln!(
-        out,
-        "\nbest inviters (`landing list --by invites` has their addresses)"
-    )?;
-    for Inviter {
-        person,
-        invitations,
-    } in inviters
-    {
-        writeln!(out, "{invitations:>9}  {person}")?;
+fn write_inviters(numbers: &Numbers, out: &mut dyn Write) -> io::Result<()> {
+    let note = "`landing list --by invites` has their addresses";
+    writeln!(out, "\nbest inviters ({note})")?;
+    for inviter in &numbers.best_inviters {
+        writeln!(out, "{:>9}  {}", inviter.invitations, inviter.person)?;
     }
     Ok(())
-}
-
-/// Returns the selected people who have invited most.
-fn best_inviters(list: &WaitlistHandle, selection: &Selection) -> anyhow::Result<Vec<Inviter>> {
-    let ranked = read_ranked(list)?.into_iter();
-    let inviters = ranked.filter(|it| it.invitations > 0 && selection.selects(&it.entry));
-    let best = inviters.take(INVITERS_MAX).map(|it| Inviter {
-        person: it.entry.email.masked(),
-        invitations: it.invitations,
-    });
-    Ok(best.collect())
 }
 
 /// Returns the width of the highest bar if the rest of its line needs `reserved` columns.

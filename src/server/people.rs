@@ -50,7 +50,6 @@ impl People {
     ) -> Self {
         let key = Arc::new(ListKeyCache::new(Arc::clone(&list)));
         let standings = StandingsCache::new(Arc::clone(&list), Arc::clone(&key));
-        let standings = Arc::new(standings);
         let confirmation = sender.map(|sender| {
             let (key, standings) = (Arc::clone(&key), Arc::clone(&standings));
             Confirmation::new(sender, Arc::clone(&list), key, standings)

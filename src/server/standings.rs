@@ -1,11 +1,15 @@
 //! The line in which people wait. It is read from the list when somebody asks for it.
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
-use tokio::{task::spawn_blocking, time::timeout};
+use tokio::{
+    sync::{Mutex, watch},
+    task::spawn_blocking,
+    time::timeout,
+};
 
 use super::{list_key::ListKeyCache, warning_throttle::WarningThrottle};
 use crate::waitlist::{Email, Selection, Standings, StoreError, Waitlist};
@@ -18,21 +22,21 @@ const KEPT_TIME_FACTOR: u32 = 20;
 pub(super) struct StandingsCache {
     list: Arc<dyn Waitlist>,
     key: Arc<ListKeyCache>,
-    latest: Mutex<Option<Arc<Standings>>>,
+    latest: watch::Sender<Option<Arc<Standings>>>,
     /// When to read it again. Locked while it is read.
-    next_reading: tokio::sync::Mutex<Instant>,
+    next_reading: Mutex<Instant>,
     warning: WarningThrottle,
 }
 
 impl StandingsCache {
-    pub(super) fn new(list: Arc<dyn Waitlist>, key: Arc<ListKeyCache>) -> Self {
-        Self {
+    pub(super) fn new(list: Arc<dyn Waitlist>, key: Arc<ListKeyCache>) -> Arc<Self> {
+        Arc::new(Self {
             list,
             key,
-            latest: Mutex::default(),
-            next_reading: tokio::sync::Mutex::new(Instant::now()),
+            latest: watch::Sender::default(),
+            next_reading: Mutex::new(Instant::now()),
             warning: WarningThrottle::default(),
-        }
+        })
     }
 
     /// Returns the place of a person who is on the list, from 1, or `None` if the list cannot be read. A person who has joined
@@ -46,7 +50,7 @@ impl StandingsCache {
         let reading = tokio::spawn(Arc::clone(self).refresh());
         // After that time, an older line is better than none.
         let _ = timeout(longest_wait, reading).await;
-        let latest = self.latest().clone()?;
+        let latest = self.latest.borrow().clone()?;
         Some(latest.place(email).unwrap_or_else(|| self.list.count()))
     }
 
@@ -57,7 +61,7 @@ impl StandingsCache {
             return;
         }
         match self.read().await {
-            Ok(standings) => *self.latest() = Some(Arc::new(standings)),
+            Ok(standings) => drop(self.latest.send_replace(Some(Arc::new(standings)))),
             Err(error) if self.warning.try_acquire() => {
                 tracing::warn!("cannot read the line in which people wait: {error}");
             }
@@ -72,9 +76,5 @@ impl StandingsCache {
         let read = move || Standings::read(key, list.entries(Selection::default())?);
         let read = spawn_blocking(read).await;
         read.map_err(|_| StoreError::Unreadable)?
-    }
-
-    fn latest(&self) -> MutexGuard<'_, Option<Arc<Standings>>> {
-        self.latest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

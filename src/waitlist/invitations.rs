@@ -6,7 +6,6 @@
 use std::{
     cmp::Reverse,
     collections::{HashMap, HashSet},
-    time::SystemTime,
 };
 
 use super::{
@@ -63,8 +62,8 @@ impl Source {
 /// who have invited as many, people who joined earlier.
 pub struct Standings {
     key: ListKey,
-    /// The number of people invited, of each inviter.
-    invitations: HashMap<InviteCode, u64>,
+    /// The mailboxes of the people invited, of each inviter.
+    invited: HashMap<InviteCode, HashSet<AddressHash>>,
     /// The place of each person, from 1.
     places: HashMap<InviteCode, u64>,
 }
@@ -79,46 +78,41 @@ impl Standings {
         entries: impl Iterator<Item = Result<WaitlistEntry, E>>,
     ) -> Result<Self, E> {
         let mut people = Vec::new();
-        // Of each mailbox, the first entry that counts: since when, and the code of the inviter.
-        let mut counted = HashMap::<AddressHash, (SystemTime, Option<InviteCode>)>::new();
+        // Of each entry that counts: since when, the mailbox, and the code of the inviter.
+        let mut counted = Vec::new();
         for entry in entries {
             let entry = entry?;
             let mailbox = hash_mailbox(&key, &entry.email);
             people.push((invite_code(&key, &entry.email), mailbox));
-            if entry.awaits_confirmation() {
-                continue;
-            }
-            let inviter = entry.source.as_ref().and_then(Source::invite_code);
-            let counts = (entry.confirmed_at.unwrap_or(entry.joined_at), inviter);
-            let first = counted.entry(mailbox).or_insert(counts);
-            if counts.0 < first.0 {
-                *first = counts;
+            if !entry.awaits_confirmation() {
+                let inviter = entry.source.as_ref().and_then(Source::invite_code);
+                let since = entry.confirmed_at.unwrap_or(entry.joined_at);
+                counted.push((since, mailbox, inviter));
             }
         }
+        counted.sort_by_key(|(since, ..)| *since);
+        let mut seen = HashSet::new();
         let mut invited = HashMap::<InviteCode, HashSet<AddressHash>>::new();
-        for (mailbox, (_, inviter)) in counted {
-            if let Some(inviter) = inviter {
+        for (_, mailbox, inviter) in counted {
+            if seen.insert(mailbox)
+                && let Some(inviter) = inviter
+            {
                 invited.entry(inviter).or_default().insert(mailbox);
             }
         }
-        let mut invitations = HashMap::new();
         for (code, mailbox) in &people {
-            let Some(invited) = invited.get_mut(code) else {
-                continue;
-            };
-            // Somebody may have come back after their own second address.
-            invited.remove(mailbox);
-            invitations.insert(*code, invited.len() as u64);
+            if let Some(invited) = invited.get_mut(code) {
+                // Somebody may have come back after their own second address.
+                invited.remove(mailbox);
+            }
         }
-        people.sort_by_cached_key(|(code, _)| {
-            let invitations = invitations.get(code);
-            Reverse(invitations.copied().unwrap_or(0))
-        });
+        let invitations = |code: InviteCode| invited.get(&code).map_or(0, HashSet::len);
+        people.sort_by_cached_key(|(code, _)| Reverse(invitations(*code)));
         let codes = people.into_iter().map(|(code, _)| code);
         Ok(Self {
             key,
             places: codes.zip(1..).collect(),
-            invitations,
+            invited,
         })
     }
 
@@ -127,7 +121,8 @@ impl Standings {
     /// first to. The person's own mailbox does not count.
     pub fn invitations(&self, email: &Email) -> u64 {
         let code = invite_code(&self.key, email);
-        self.invitations.get(&code).copied().unwrap_or_default()
+        let invited = self.invited.get(&code);
+        invited.map_or(0, |it| it.len() as u64)
     }
 
     /// Returns the place of a person, from 1, or `None` if the person was not on the list when it was read.

@@ -17,11 +17,15 @@ pub(super) use self::{
     days::{Interval, SignUps, utc},
     sources::{Sources, Stages, percent},
 };
-use super::{terminal::progress::progress, waitlist_handle::WaitlistHandle};
+use super::{
+    standings::read_ranked, terminal::progress::progress, waitlist_handle::WaitlistHandle,
+};
 use crate::waitlist::Selection;
 
 /// Maximum number of bars. A list that spans more years than this exceeds it, with one bar per year.
 const BARS_MAX: usize = 31;
+/// Maximum number of people in the table of inviters.
+const INVITERS_MAX: usize = 10;
 
 /// The numbers of the selected people.
 #[derive(Serialize)]
@@ -36,6 +40,16 @@ pub(super) struct Numbers {
     pub(super) sign_ups: Vec<SignUps>,
     #[serde(flatten)]
     pub(super) sources: Sources,
+    /// At most [`INVITERS_MAX`] people.
+    pub(super) best_inviters: Vec<Inviter>,
+}
+
+/// A person who has invited others.
+#[derive(Serialize)]
+pub(super) struct Inviter {
+    /// The address, masked: people show these numbers around.
+    pub(super) person: String,
+    pub(super) invitations: u64,
 }
 
 impl Numbers {
@@ -46,6 +60,13 @@ impl Numbers {
         now: SystemTime,
     ) -> anyhow::Result<Self> {
         let mut sources = SourceCounter::read(&list)?;
+        let inviters = read_ranked(&list, selection)?.filter(|(invitations, _)| *invitations > 0);
+        let best_inviters = inviters
+            .take(INVITERS_MAX)
+            .map(|(invitations, entry)| Inviter {
+                person: entry.email.masked(),
+                invitations,
+            });
         let mut days = DailyCounts::default();
         let [mut last_24_hours, mut last_7_days, mut last_30_days] = [0; 3];
         let entries = list.entries(selection.clone())?;
@@ -74,6 +95,7 @@ impl Numbers {
             per,
             sign_ups,
             sources,
+            best_inviters: best_inviters.collect(),
         })
     }
 

@@ -52,7 +52,9 @@ pub(super) fn choose(
     };
     let people: Box<dyn Iterator<Item = _>> = match args.order {
         Order::Time => list.entries(Selection::default())?.entries,
-        Order::Invites => Box::new(read_ranked(list)?.into_iter().map(|it| Ok(it.entry))),
+        Order::Invites => {
+            Box::new(read_ranked(list, &Selection::default())?.map(|(_, entry)| Ok(entry)))
+        }
     };
     for (position, entry) in (1..).zip(people) {
         chooser.consider(position, &entry?)?;
