@@ -32,7 +32,8 @@ pub(crate) fn print_and_exit(message: &str, code: i32) -> ! {
     process::exit(code)
 }
 
-/// Prints a message to standard error, like `eprintln!`, but gives up after [`PRINT_TIMEOUT`]. The line is `landing: message`, unless [`set_line_format`] changed that.
+/// Prints a message to standard error, like `eprintln!`, but gives up after [`PRINT_TIMEOUT`]. The line is
+/// `landing: message`, unless [`set_line_format`] changed that.
 pub(crate) fn print_stderr(message: &str) {
     let line = match LINE_FORMAT.get() {
         Some(format) => format(message),

@@ -1,8 +1,8 @@
 //! The tokens of links that unsubscribe a person or confirm an address.
 //!
-//! A token is the encrypted address of a person, and one that confirms it has the time of the sign-up too. So a link works for as long as the list has its key, also on a list
-//! that was restored from a backup, and no table of tokens is needed. Without the key, nobody can read the address or
-//! make a token: it has a tag of 128 bits.
+//! A token is the encrypted address of a person, and one that confirms it has the time of the sign-up too. So a link works
+//! for as long as the list has its key, also on a list that was restored from a backup, and no table of tokens is needed.
+//! Without the key, nobody can read the address or make a token: it has a tag of 128 bits.
 
 use std::time::SystemTime;
 

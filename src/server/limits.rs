@@ -8,8 +8,8 @@ pub(super) const BODY_MAX_BYTES: usize = 4096;
 /// Timeout for the body of a form to arrive.
 pub(super) const BODY_READ_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Maximum size of the head of a request, in bytes. nginx accepts 8 KiB per line and 32 KiB in total. HTTP/2 counts 32 bytes more
-/// for each field (RFC 9113, 6.5.2).
+/// Maximum size of the head of a request, in bytes. nginx accepts 8 KiB per line and 32 KiB in total. HTTP/2 counts 32 bytes
+/// more for each field (RFC 9113, 6.5.2).
 pub(super) const HEAD_MAX_BYTES: u32 = 16 * 1024;
 
 /// Maximum number of items of a list header that count, also empty ones. A head has room for 16,000 commas, and to split them

@@ -115,8 +115,8 @@ impl Pages {
         self.files.page(self.list.count(), self.confirms)
     }
 
-    /// Returns the landing page with the result of a form that was sent without JavaScript. Its count includes a visitor who has
-    /// just joined. `action` is where the form posts.
+    /// Returns the landing page with the result of a form that was sent without JavaScript. Its count includes a visitor who
+    /// has just joined. `action` is where the form posts.
     pub(super) fn with_form(&self, form: FormState, action: &'static str) -> Resource {
         self.page(KeptPage::Form(self.list.count(), form, action))
     }
@@ -162,8 +162,8 @@ impl Landing {
 /// Rebuilds the landing page whenever the count changes, for as long as the server runs.
 ///
 /// Rebuilds at once, but at most once per [`PAGE_MIN_INTERVAL`]; until then, the previous page is served. After the start,
-/// and while the count keeps changing, the page is compressed as [`Compression::Balanced`]. Once it has been stable for [`PAGE_QUIET_PERIOD`], it
-/// is compressed again as [`Compression::Best`].
+/// and while the count keeps changing, the page is compressed as [`Compression::Balanced`]. Once it has been stable for
+/// [`PAGE_QUIET_PERIOD`], it is compressed again as [`Compression::Best`].
 pub(super) async fn keep_fresh(pages: Arc<Pages>) {
     let mut changes = pages.list.watch_count();
     // The count may have changed since the first page was rendered.

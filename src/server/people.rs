@@ -63,8 +63,8 @@ impl People {
         }
     }
 
-    /// Adds an address to the list, and returns it as parsed. If people are to confirm their address, asks for that, also if the
-    /// address was on the list before. The list says durably that the site must ask, before this returns.
+    /// Adds an address to the list, and returns it as parsed. If people are to confirm their address, asks for that, also if
+    /// the address was on the list before. The list says durably that the site must ask, before this returns.
     ///
     /// # Errors
     /// [`RequestError::InvalidEmail`], [`RequestError::AlreadyListed`], and [`RequestError::Unavailable`] if the store fails.
@@ -126,8 +126,8 @@ impl People {
         Ok(email)
     }
 
-    /// Returns the link by which a person on the list invites others, and the person's place in line. Returns `None` if the site
-    /// does not show them, or if the list cannot be read.
+    /// Returns the link by which a person on the list invites others, and the person's place in line. Returns `None` if the
+    /// site does not show them, or if the list cannot be read.
     pub(super) async fn invitation(&self, email: &Email) -> Option<Invitation> {
         let origin = self.invite_origin.as_ref()?;
         let source = Source::of_invited(&self.key.get().await.ok()?, email);

@@ -78,7 +78,8 @@ async fn find_page(people: &People, purpose: TokenPurpose, token: &str) -> Outco
     Ok((page, Some(recipient)))
 }
 
-/// Returns the person of a page: with the other way out, to leave or to stay, and with the invitation of a person who has confirmed.
+/// Returns the person of a page: with the other way out, to leave or to stay, and with the invitation of a person who has
+/// confirmed.
 pub(super) async fn recipient(
     people: &People,
     page: LinkPage,

@@ -52,8 +52,8 @@ fn check_host(request: &Request) -> Result<(), RequestError> {
     }
 }
 
-/// Returns whether this is a domain or an IP address, with or without a port. RFC 3986 would allow every name of sub-delimiters,
-/// such as `a,b`, and no domain has one.
+/// Returns whether this is a domain or an IP address, with or without a port. RFC 3986 would allow every name of
+/// sub-delimiters, such as `a,b`, and no domain has one.
 fn is_valid(host: &[u8]) -> bool {
     let Ok(host) = str::from_utf8(host) else {
         return false;

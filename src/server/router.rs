@@ -34,8 +34,8 @@ pub fn router(state: AppState) -> Router {
     }
     let confirm_link = person_links::route(TokenPurpose::Confirm);
     let unsubscribe_link = person_links::route(TokenPurpose::Unsubscribe);
-    // axum clones the state of a route and of a middleware for each request, so the busiest have only the part that they need. To
-    // clone all of it took 1,250 of 37,000 instructions of a page.
+    // axum clones the state of a route and of a middleware for each request, so the busiest have only the part that they
+    // need. To clone all of it took 1,250 of 37,000 instructions of a page.
     let landing = get(pages::landing).with_state(Arc::clone(&state.pages));
     let count = get(api::get_count).with_state(Arc::clone(&state.people));
     router

@@ -1,5 +1,5 @@
-//! The texts and the files of the site. While `cargo leptos watch` runs, the files are built again for each visit of the landing
-//! page, without compiling the program. cargo-leptos reloads the open page after each change.
+//! The texts and the files of the site. While `cargo leptos watch` runs, the files are built again for each visit of the
+//! landing page, without compiling the program. cargo-leptos reloads the open page after each change.
 
 use std::{
     fs, io,

@@ -1,7 +1,7 @@
 //! Invitations: each person has a link, and its code is the source of the people who join by it.
 //!
-//! Nothing else is stored. A code is a keyed hash of the person's address, so only the owner of the list can test whose it is. It
-//! stays when the person is erased.
+//! Nothing else is stored. A code is a keyed hash of the person's address, so only the owner of the list can test whose it
+//! is. It stays when the person is erased.
 
 use std::{
     cmp::Reverse,

@@ -24,9 +24,9 @@ pub fn hash_mailbox(key: &ListKey, email: &Email) -> AddressHash {
 /// Returns what all addresses of a mailbox share, by its key.
 ///
 /// A tag after a plus sign is removed from every address: nearly all providers deliver `ann+x@` to `ann@` (RFC 5233), and a
-/// provider that does not loses little, because only the number of messages in a day and the number of invitations depend on it. Dots and the like are removed
-/// only where the provider ignores them. A whole domain may lead to one mailbox, which nobody outside can know: there only the
-/// share of each client limits the messages.
+/// provider that does not loses little, because only the number of messages in a day and the number of invitations depend on
+/// it. Dots and the like are removed only where the provider ignores them. A whole domain may lead to one mailbox, which
+/// nobody outside can know: there only the share of each client limits the messages.
 fn mailbox_key(email: &Email) -> String {
     let key = email.key();
     let (local, domain) = key.split_once('@').unwrap_or((&key, ""));

@@ -228,8 +228,8 @@ pub struct Compaction {
 
 /// Maximum number of entries, addresses, facts or deliveries in a call of a store. In a list on this machine, this many
 /// share a sync. With the longest addresses and sources, and a fact and a lifted suppression for each, they are 46 KiB, and
-/// with their events 140 KiB. Together with what sled rewrites for them, they are less than a segment of its log (512 KiB). At most one segment may
-/// begin between two syncs: after a power cut with several unsynced segments, `open()` hung forever.
+/// with their events 140 KiB. Together with what sled rewrites for them, they are less than a segment of its log (512 KiB).
+/// At most one segment may begin between two syncs: after a power cut with several unsynced segments, `open()` hung forever.
 pub const CALL_MAX: usize = 128;
 
 /// Fails if a call has more than [`CALL_MAX`] items. Every store calls it first.

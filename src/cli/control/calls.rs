@@ -28,8 +28,8 @@ pub(super) enum Call {
     Method(Method),
 }
 
-/// Takes the methods of the traits, and makes three things of each: the request, the method of the client, which sends it, and the
-/// call by the server. The arguments after `&` are sent as owned values.
+/// Takes the methods of the traits, and makes three things of each: the request, the method of the client, which sends it,
+/// and the call by the server. The arguments after `&` are sent as owned values.
 macro_rules! methods {
     ($($interface:ident {
         $($method:ident($(&$key:ident: $borrowed:ty,)* $($value:ident: $owned:ty),*) -> $reply:ty;)*

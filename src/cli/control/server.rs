@@ -109,8 +109,8 @@ async fn read_call(stream: &mut UnixStream) -> io::Result<Reply<Call>> {
     Ok(request.map(|request| request.call))
 }
 
-/// Sends the number of selected entries, and the entries in lines. A failed one is the last one. It runs on a thread, because it
-/// reads the disk and waits for the client. Holds `permit` until the response is sent.
+/// Sends the number of selected entries, and the entries in lines. A failed one is the last one. It runs on a thread,
+/// because it reads the disk and waits for the client. Holds `permit` until the response is sent.
 fn send_entries(
     stream: BlockingStream,
     list: Arc<dyn Waitlist>,

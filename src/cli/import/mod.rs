@@ -7,8 +7,8 @@
 //! - `input_file`: reads the file. `table`: its rows. `column`: the values of each column.
 //! - `options`: the command line. With `presets`, it says what a column is for.
 //! - `plan`: what each column is for.
-//! - `question`: what the owner must answer, and the answers as arguments of the command. `preview` shows them, and `ask` asks on
-//!   a terminal.
+//! - `question`: what the owner must answer, and the answers as arguments of the command. `preview` shows them, and `ask`
+//!   asks on a terminal.
 //! - `brake`: the words by which an ignored column is noticed.
 //! - `check`: reads all rows by the plan, before anybody is added. `times`: their times.
 //! - `adding`: adds the people, or counts what that would do. `text`: texts in messages.

@@ -55,8 +55,8 @@ pub(super) fn write_invalid(
         .try_for_each(|(line, reason)| writeln!(out, "{file}:{line}: {reason}"))
 }
 
-/// Returns what each column is for, its different values and how often each occurs, or an example. Once every question is answered,
-/// only the values that say who has left matter. Addresses and long texts are never printed.
+/// Returns what each column is for, its different values and how often each occurs, or an example. Once every question is
+/// answered, only the values that say who has left matter. Addresses and long texts are never printed.
 pub(super) fn describe_columns(checked: &Checked<'_>) -> Vec<(String, String)> {
     let columns = checked.table.columns.iter().zip(&checked.plan.uses);
     let columns = columns.map(|(column, used)| {

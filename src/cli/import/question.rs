@@ -21,8 +21,8 @@ pub(super) struct Question {
     pub(super) text: Option<String>,
     /// The best answer. The owner must complete some before the command runs.
     pub(super) proposal: Vec<String>,
-    /// What a terminal asks, and the arguments that each key means. Without keys, it takes the proposal. A key without arguments
-    /// leaves the question open.
+    /// What a terminal asks, and the arguments that each key means. Without keys, it takes the proposal. A key without
+    /// arguments leaves the question open.
     pub(super) asked: String,
     pub(super) answers: Vec<(char, Vec<String>)>,
 }

@@ -54,8 +54,8 @@ fn parse_default(text: &str) -> Option<SystemTime> {
     time::parse(in_utc).or_else(|| go().map(Into::into))
 }
 
-/// Parses a text that begins with a date in this format. Unless the format has one, a time of day may follow, and a zone such as
-/// `+01:00`, `UTC` or `GMT+1`.
+/// Parses a text that begins with a date in this format. Unless the format has one, a time of day may follow, and a zone
+/// such as `+01:00`, `UTC` or `GMT+1`.
 fn parse_with(format: &str, text: &str) -> Option<SystemTime> {
     // Browsers put a narrow space before AM and PM.
     let text = text.trim().replace(['\u{a0}', '\u{202f}'], " ");

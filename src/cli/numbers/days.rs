@@ -42,8 +42,8 @@ impl DailyCounts {
         *self.0.entry(day).or_default() += 1;
     }
 
-    /// Returns a bar for each interval from the first sign-up to `last_day`, or to the last sign-up if that is later. The interval
-    /// is the shortest one that needs at most `bars_max` bars, or a year.
+    /// Returns a bar for each interval from the first sign-up to `last_day`, or to the last sign-up if that is later. The
+    /// interval is the shortest one that needs at most `bars_max` bars, or a year.
     pub(super) fn sign_ups(&self, bars_max: usize, last_day: Date) -> (Interval, Vec<SignUps>) {
         let mut days = self.0.keys().copied();
         let first = days.next().unwrap_or(last_day);

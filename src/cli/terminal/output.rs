@@ -56,7 +56,8 @@ impl OutputArgs {
     }
 }
 
-/// Prints the output of `print`. A slow reader keeps neither `print` alive nor what it owns, such as the list. A reader that stops early (`| head`) is not an error.
+/// Prints the output of `print`. A slow reader keeps neither `print` alive nor what it owns, such as the list. A reader that
+/// stops early (`| head`) is not an error.
 pub(crate) fn print_to_stdout(
     print: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> anyhow::Result<()> {

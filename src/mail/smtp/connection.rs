@@ -59,8 +59,8 @@ pub enum SendOutcome {
 /// Why a message was not sent.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum NotSent {
-    /// The connection broke before the message itself was written, or the server was too slow or replied with something else than
-    /// SMTP.
+    /// The connection broke before the message itself was written, or the server was too slow or replied with something else
+    /// than SMTP.
     BeforeContent,
     /// The connection broke or was too slow while the message itself was written.
     InContent,

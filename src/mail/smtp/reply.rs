@@ -31,8 +31,8 @@ pub enum MessagePart {
     Content,
 }
 
-/// Words that no reply may show, because the ledger and the log keep the words of the server. Some servers repeat what they were
-/// sent.
+/// Words that no reply may show, because the ledger and the log keep the words of the server. Some servers repeat what they
+/// were sent.
 #[derive(Clone)]
 pub(super) struct HiddenWords {
     /// The address of the recipient, if there is one.

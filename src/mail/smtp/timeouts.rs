@@ -10,8 +10,8 @@ pub struct SmtpTimeouts {
     pub connect: Duration,
     /// For each other step, and for the reply to each command.
     pub step: Duration,
-    /// For a message with its commands, until its end is written. Section 4.5.3.2.5 has three minutes for each block of it; here
-    /// it is the whole message, which has at most a few hundred kilobytes.
+    /// For a message with its commands, until its end is written. Section 4.5.3.2.5 has three minutes for each block of it;
+    /// here it is the whole message, which has at most a few hundred kilobytes.
     pub write: Duration,
     /// For the reply to the whole message. Some servers scan it first, and a limit that is too short leaves a message unknown
     /// that was accepted: section 4.5.3.2.6 has ten minutes.

@@ -115,8 +115,8 @@ impl AskedPeople {
         (!was_asked || !was_sent).then_some(new)
     }
 
-    /// Returns whether a person may have got no message, and gets none any more: it was tried as often as any is, or it may have
-    /// arrived and must not come twice.
+    /// Returns whether a person may have got no message, and gets none any more: it was tried as often as any is, or it may
+    /// have arrived and must not come twice.
     pub fn is_given_up(&self, hash: AddressHash, entry: &WaitlistEntry, now: SystemTime) -> bool {
         let last = self.people.get(&hash);
         let has_failed = last.is_some_and(|last| is_open(last.start.state));

@@ -79,8 +79,8 @@ impl Task<'_> {
         Ok(Some((done, status)))
     }
 
-    /// Sends a message whose attempt has begun. If the mail server has closed the connection since the last message, it connects
-    /// again: an attempt that has sent nothing would count in the ledger.
+    /// Sends a message whose attempt has begun. If the mail server has closed the connection since the last message, it
+    /// connects again: an attempt that has sent nothing would count in the ledger.
     async fn deliver(
         &mut self,
         kind: MessageKind,

@@ -24,8 +24,8 @@ const BAD_ADDRESSES_SHARE: u32 = 20;
 /// many addresses that do not exist.
 const ALL_BAD_ADDRESSES_MIN: u32 = 20;
 
-/// The first pause after trouble, and the longest one. The first ones are short, because some servers object to a recipient with
-/// the codes of an objection to the sender, such as 4.7.1 for greylisting.
+/// The first pause after trouble, and the longest one. The first ones are short, because some servers object to a recipient
+/// with the codes of an objection to the sender, such as 4.7.1 for greylisting.
 const FIRST_PAUSE: Duration = Duration::from_secs(5);
 pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(15 * 60);
 
@@ -234,8 +234,8 @@ pub(super) fn doubled_pause(first: Duration, times: u32, longest: Duration) -> D
 }
 
 /// Returns how long ago something was. The clocks of several instances differ, and a clock that was set back by hours must
-/// give no other budget: a time less than a day in the future counts as now. A later time comes from a clock that was wrong, and
-/// counts as long ago.
+/// give no other budget: a time less than a day in the future counts as now. A later time comes from a clock that was wrong,
+/// and counts as long ago.
 pub(super) fn age(then: SystemTime, now: SystemTime) -> Duration {
     match now.duration_since(then) {
         Ok(age) => age,

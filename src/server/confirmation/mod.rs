@@ -5,17 +5,18 @@
 //! the mail server, and everything that this module keeps in memory may be lost at any time: a sweep, at the start and
 //! hourly, finds the people to ask.
 //!
-//! **The cap is that of a mailbox.** At most five messages reach a mailbox in 24 hours, and a sign-up beyond that is noted as
-//! refused, so that it asks nobody later either. Tags are removed from all addresses, and dots for the providers that ignore
-//! them (`waitlist::hash_mailbox`). The cap recovers by itself: a cap for life would let a stranger use up a person's messages. A message of
-//! which nobody knows whether it was sent counts, one that the mail server has not accepted does not. Of several instances,
-//! each knows the messages of the others after its next sweep.
+//! **The cap is that of a mailbox.** At most five messages reach a mailbox in 24 hours, and a sign-up beyond that is noted
+//! as refused, so that it asks nobody later either. Tags are removed from all addresses, and dots for the providers that
+//! ignore them (`waitlist::hash_mailbox`). The cap recovers by itself: a cap for life would let a stranger use up a person's
+//! messages. A message of which nobody knows whether it was sent counts, one that the mail server has not accepted does not.
+//! Of several instances, each knows the messages of the others after its next sweep.
 //!
-//! **Each client, of IPv6 each /48, has a share of the budget.** It may have as many messages in 24 hours as are left for everybody: half of
-//! the budget if it is alone, a third if there are two. So a client that comes later always finds some. The newest sign-up
-//! of the client that was served least is next, whose person is waiting for it. Every attempt counts. A client that names
-//! addresses that do not exist waits before everybody does, and so does one whose messages the mail server objects to
-//! (`history`). After a restart, the clients are forgotten, and the people found in the store are like one client.
+//! **Each client, of IPv6 each /48, has a share of the budget.** It may have as many messages in 24 hours as are left for
+//! everybody: half of the budget if it is alone, a third if there are two. So a client that comes later always finds some.
+//! The newest sign-up of the client that was served least is next, whose person is waiting for it. Every attempt counts. A
+//! client that names addresses that do not exist waits before everybody does, and so does one whose messages the mail server
+//! objects to (`history`). After a restart, the clients are forgotten, and the people found in the store are like one
+//! client.
 //!
 //! **A welcome comes once.** A person is due who has confirmed since the message `confirmation-welcome` was begun, and has no
 //! delivery of it, or one that must be tried again. So the list is the outbox here too. One whose result is unknown is not sent

@@ -8,7 +8,8 @@ use crate::{
     waitlist::{DeliveryStart, Email},
 };
 
-/// Maximum number of people who wait for a code, which then takes about 7 MB. The next sweep, within the hour, finds the others.
+/// Maximum number of people who wait for a code, which then takes about 7 MB. The next sweep, within the hour, finds the
+/// others.
 pub(super) const PEOPLE_MAX: usize = 1 << 14;
 
 /// Maximum number of sign-ups of one client among them. So three clients do not fill the queue.

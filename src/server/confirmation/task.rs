@@ -136,8 +136,8 @@ impl Task<'_> {
                 }
                 continue;
             };
-            // Nothing is recorded: while the mail server cannot be reached, no delivery is in doubt after a crash. A mail server
-            // that does not respond must not delay the end of the program.
+            // Nothing is recorded: while the mail server cannot be reached, no delivery is in doubt after a crash. A mail
+            // server that does not respond must not delay the end of the program.
             let connected = tokio::select! {
                 biased;
                 () = stopping.cancelled() => break,

@@ -73,8 +73,8 @@ impl ConnectionLimit {
         })
     }
 
-    /// Waits until a connection may wait, if there are fewer places than shares. Then one browser is beyond its share, so nobody
-    /// is rejected at once, and further connections stay in the kernel's queue.
+    /// Waits until a connection may wait, if there are fewer places than shares. Then one browser is beyond its share, so
+    /// nobody is rejected at once, and further connections stay in the kernel's queue.
     pub(super) async fn wait_for_room(&self) {
         while self.count < SHARE_DIVISOR && self.lock().queue.len() >= self.count {
             sleep(MAKE_ROOM_INTERVAL).await;

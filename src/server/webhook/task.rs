@@ -1,8 +1,8 @@
 //! The task: sends one event after another, in rounds. A round reaches each event once, in their order.
 //!
-//! After a failure, all events wait, each time longer. Then the round goes on with the next one, and leaves out the person whose
-//! event has failed: that person waits longer the older the event is. So the events of a person stay in order, and those that the
-//! receiver cannot handle do not stop the others. Nothing is stored about attempts.
+//! After a failure, all events wait, each time longer. Then the round goes on with the next one, and leaves out the person
+//! whose event has failed: that person waits longer the older the event is. So the events of a person stay in order, and
+//! those that the receiver cannot handle do not stop the others. Nothing is stored about attempts.
 
 use std::{
     collections::HashMap,

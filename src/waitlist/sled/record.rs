@@ -1,9 +1,10 @@
 //! The stored format: records of consecutive items. The key of a record is the number of its first item.
 //!
-//! An item is an entry, a change to an earlier entry, a part of the suppressions, an item of the ledger, or an event. Items are numbered in the order of arrival, from 0. A number is never used again, so the numbers reveal
-//! when items between two records are missing. No item ever changes. An erasure, a correction and a fact are appended
-//! like a sign-up, and so they are as fast, and as safe after a power cut. A compaction removes what they have made void,
-//! and leaves empty items. The count is not stored, because a stored count could contradict the records.
+//! An item is an entry, a change to an earlier entry, a part of the suppressions, an item of the ledger, or an event. Items
+//! are numbered in the order of arrival, from 0. A number is never used again, so the numbers reveal when items between two
+//! records are missing. No item ever changes. An erasure, a correction and a fact are appended like a sign-up, and so they
+//! are as fast, and as safe after a power cut. A compaction removes what they have made void, and leaves empty items. The
+//! count is not stored, because a stored count could contradict the records.
 //!
 //! Each batch of sign-ups extends the last record, by one insertion, until the record is full. The alternative is a
 //! tree with a key for each address and one for the count, written with sled's own batches. These roll the log twice,

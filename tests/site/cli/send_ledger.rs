@@ -25,7 +25,8 @@ use crate::{
     process::wait_until,
 };
 
-/// The mail server closes the connection after the first message. Until the person has left, it accepts no other one, or is slow to greet.
+/// The mail server closes the connection after the first message. Until the person has left, it accepts no other one, or is
+/// slow to greet.
 #[test]
 fn people_who_leave_while_a_send_reconnects_get_nothing() {
     for is_slow in [false, true] {

@@ -1,5 +1,5 @@
-//! Transcripts of commands: what each prints, and how it ends. The examples of the documentation are transcripts too, and so are
-//! requests, with what the server responds and logs.
+//! Transcripts of commands: what each prints, and how it ends. The examples of the documentation are transcripts too, and so
+//! are requests, with what the server responds and logs.
 
 use std::{fs, path::Path};
 
@@ -17,8 +17,8 @@ use crate::{
 /// `$FIXTURES` is the directory of the files that tests share. `transcripts.sh` there has the commands that send messages and
 /// requests.
 ///
-/// `serve` starts the server, and prints what it logs before it listens. `stop` sends it a signal, and prints what it has logged
-/// since, with `…` for durations and for the sizes of pages. `await` waits for a number of messages.
+/// `serve` starts the server, and prints what it logs before it listens. `stop` sends it a signal, and prints what it has
+/// logged since, with `…` for durations and for the sizes of pages. `await` waits for a number of messages.
 ///
 /// The mail server accepts every message, unless a line of the file `mail-server` says otherwise: a step, a part of the
 /// client's line, and a reply. The reply `ACCEPT AND CUT` accepts the message and cuts the connection without a word. A reply

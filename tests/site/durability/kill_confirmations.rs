@@ -1,5 +1,6 @@
 //! Kills and stops the server while it asks people to confirm their address, and welcomes those who have: no sign-up and no
-//! message may be lost, and no invitation. A code whose result is lost is sent again, so somebody may get it twice. A welcome never comes twice.
+//! message may be lost, and no invitation. A code whose result is lost is sent again, so somebody may get it twice. A
+//! welcome never comes twice.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

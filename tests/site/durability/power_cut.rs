@@ -191,8 +191,9 @@ impl Recording {
     }
 
     /// Verifies that the list holds every acknowledged address once, each of the `imported` people under the old or the
-    /// corrected address, no erased address and no unknown one, that nobody has lost the invitation, that every erased address is suppressed, that the
-    /// events of both are recorded, that its count is right, and that no message that was begun would be sent again. Returns the count.
+    /// corrected address, no erased address and no unknown one, that nobody has lost the invitation, that every erased
+    /// address is suppressed, that the events of both are recorded, that its count is right, and that no message that was
+    /// begun would be sent again. Returns the count.
     fn verify(
         &self,
         list: &SledWaitlist,

@@ -245,8 +245,8 @@ impl Recording {
             .unwrap_or(0)
     }
 
-    /// Imports people, sends a message to some, erases and suppresses some of them, spread over many records, corrects others, and compacts the
-    /// list.
+    /// Imports people, sends a message to some, erases and suppresses some of them, spread over many records, corrects
+    /// others, and compacts the list.
     fn import_and_erase(&mut self, sandbox: &Sandbox) {
         let people: Vec<_> = (0..IMPORTED).map(|number| address(9, number)).collect();
         let keys = people.iter().map(|address| key(address));

@@ -129,7 +129,8 @@ fn ignores_invisible_characters_around_an_address() {
     assert_eq!(Email::parse("\u{feff} \u{2800}"), Err(InvalidEmail::Empty));
 }
 
-/// Unicode's invisible characters and white space, control characters, private use, and letters and symbols that are drawn empty.
+/// Unicode's invisible characters and white space, control characters, private use, and letters and symbols that are drawn
+/// empty.
 #[test]
 fn rejects_every_invisible_character() {
     let rule = r"^[\p{Cc}\p{Cf}\p{White_Space}\p{Default_Ignorable_Code_Point}\u2800\uE000-\uF8FF\uFFF0-\uFFFF\x{13441}\x{13442}\x{16FE4}\x{1D159}\x{F0000}-\x{F00FF}\x{10FF00}-\x{10FFFF}]$";

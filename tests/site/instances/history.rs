@@ -1,8 +1,8 @@
 //! The history of the clients, and the checker that compares it with the final list.
 //!
-//! For each address the checker looks for an order of the operations that explains every response and the final list.
-//! In it, an operation takes effect between its request and its response. If the outcome of an operation is unknown,
-//! it may take effect at any later time or never, but see [`Operation::is_fenced_by`]. An erasure may take effect several times.
+//! For each address the checker looks for an order of the operations that explains every response and the final list. In it,
+//! an operation takes effect between its request and its response. If the outcome of an operation is unknown, it may take
+//! effect at any later time or never, but see [`Operation::is_fenced_by`]. An erasure may take effect several times.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -24,8 +24,8 @@ pub(super) enum Outcome {
     Added,
     /// A sign-up got 409.
     AlreadyListed,
-    /// A sign-up got 409 from a balancer that sends a request again if an instance does not respond. The first one may have added
-    /// the address.
+    /// A sign-up got 409 from a balancer that sends a request again if an instance does not respond. The first one may have
+    /// added the address.
     AddedOrListed,
     /// A sign-up got another response, or none.
     MaybeAdded,
@@ -71,9 +71,9 @@ impl Operation {
         }
     }
 
-    /// Returns whether this operation can no longer take effect after `later` has. A statement may run after its client
-    /// has given up. But a sign-up never adds a person who was erased since then, and an erasure never erases a person
-    /// who has signed up since then. An erasure that finds nobody is no fence: it can wait for a sign-up that is being committed,
+    /// Returns whether this operation can no longer take effect after `later` has. A statement may run after its client has
+    /// given up. But a sign-up never adds a person who was erased since then, and an erasure never erases a person who has
+    /// signed up since then. An erasure that finds nobody is no fence: it can wait for a sign-up that is being committed,
     /// and does not see its entry.
     fn is_fenced_by(&self, later: &Self) -> bool {
         let is_fence = matches!(
@@ -198,8 +198,8 @@ fn explains(operations: &[&Operation], is_listed: bool) -> bool {
         let possible = (0..operations.len()).filter(|at| {
             done & (1 << at) == 0 && before[*at] & !done == 0 && fences[*at] & done == 0
         });
-        // Of several unknown operations with the same fences, only the one that returned first is tried. What fences another one
-        // later fences it too, so using it first leaves the most choices.
+        // Of several unknown operations with the same fences, only the one that returned first is tried. What fences another
+        // one later fences it too, so using it first leaves the most choices.
         let mut first_unknown: BTreeMap<bool, usize> = BTreeMap::new();
         for at in possible {
             let Some(next) = operations[at].apply(is_now_listed) else {

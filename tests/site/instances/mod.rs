@@ -125,8 +125,8 @@ fn resume(processes: &[u32]) {
     processes.iter().rev().for_each(|pid| signal(*pid, "-CONT"));
 }
 
-/// Compares the list and its count with the history, while nobody signs up. Every instance counts the same. Returns the number of
-/// entries. `sql` runs a statement in the database of the list.
+/// Compares the list and its count with the history, while nobody signs up. Every instance counts the same. Returns the
+/// number of entries. `sql` runs a statement in the database of the list.
 fn check_list(recorder: &Recorder, instances: &[Instance], sql: impl Fn(&str) -> String) -> usize {
     let (history, _guard) = recorder.pause();
     // In one statement: a sign-up that has failed may be committed at any moment.

@@ -154,8 +154,8 @@ impl Recorder {
         (history.operations.clone(), guard)
     }
 
-    /// Ends all operations. Checks that no response had an unexpected status, and that some people were erased. Returns the number
-    /// of responses with each status.
+    /// Ends all operations. Checks that no response had an unexpected status, and that some people were erased. Returns the
+    /// number of responses with each status.
     pub(super) fn finish(mut self) -> BTreeMap<u16, u64> {
         self.shared.is_over.store(true, Ordering::SeqCst);
         let tasks = std::mem::take(&mut self.tasks);

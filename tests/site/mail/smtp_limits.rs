@@ -42,8 +42,8 @@ async fn message_may_take_longer_than_a_step_to_write() {
     assert!(matches!(outcome, SendOutcome::Accepted(_)), "{outcome:?}");
 }
 
-/// A delivery that has begun must end before other commands take it for unknown. So it is not tried again at once either, as after
-/// a connection that the server has closed since the last message.
+/// A delivery that has begun must end before other commands take it for unknown. So it is not tried again at once either, as
+/// after a connection that the server has closed since the last message.
 #[tokio::test(flavor = "multi_thread")]
 async fn message_that_takes_too_long_to_write_is_not_sent() {
     let is_slow = AtomicBool::new(false);

@@ -51,8 +51,8 @@ async fn corrects_many_addresses_to_long_ones(fixture: impl StoreFixture) {
     assert_eq!((list.count(), entries(&*list)), (200, expected));
 }
 
-/// One process corrects an address, and another one changes the old or the new one at the same time. Only a database has several
-/// processes.
+/// One process corrects an address, and another one changes the old or the new one at the same time. Only a database has
+/// several processes.
 async fn concurrent_corrections_and_erasures_report_what_they_did(fixture: impl StoreFixture) {
     let list: Arc<dyn Waitlist> = fixture.open().into();
     let other: Arc<dyn Waitlist> = match fixture.is_shared() {

@@ -124,7 +124,8 @@ async fn addresses_that_do_not_exist_keep_their_client_waiting(fixture: impl Sto
     wait_for_state(&*list, "good-99@example.com", DeliveryState::Accepted).await;
 }
 
-/// Waits until one person was asked. The first sweep does not know the clients of the people that it finds, and it is over then.
+/// Waits until one person was asked. The first sweep does not know the clients of the people that it finds, and it is over
+/// then.
 async fn wait_for_first_sweep(site: &TestSite, list: &dyn Waitlist) {
     join_from(site, 100, "first@example.com").await;
     wait_for_state(list, "first@example.com", DeliveryState::Accepted).await;

@@ -116,8 +116,9 @@ pub(super) async fn wait_for(server: &SmtpServer, count: usize) -> Received {
     received.last().expect("a message").clone()
 }
 
-/// Returns the recipients of all messages, in alphabetical order, once the task has asked everybody. Two more people join, one
-/// after the other, and are left out of the result: a person that the task asks by mistake gets the message before the second one.
+/// Returns the recipients of all messages, in alphabetical order, once the task has asked everybody. Two more people join,
+/// one after the other, and are left out of the result: a person that the task asks by mistake gets the message before the
+/// second one.
 pub(super) async fn all_recipients(
     site: &TestSite,
     list: &dyn Waitlist,

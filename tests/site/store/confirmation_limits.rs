@@ -125,8 +125,8 @@ async fn joining_again_asks_again_after_an_hour(fixture: impl StoreFixture) {
     );
 }
 
-/// A mailbox has several names: tags, dots at Gmail, more than dots at Proton, and three domains at Apple. A plus sign may begin
-/// a name.
+/// A mailbox has several names: tags, dots at Gmail, more than dots at Proton, and three domains at Apple. A plus sign may
+/// begin a name.
 async fn mailbox_gets_five_messages_in_a_day(fixture: impl StoreFixture) {
     let (list, server) = (open(&fixture), SmtpServer::start());
     let site = site(&list, &server, &[]).await;

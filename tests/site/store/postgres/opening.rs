@@ -135,8 +135,8 @@ async fn serves_an_existing_list_without_create_rights() {
     );
 }
 
-/// With `synchronous_commit = off`, a crash of the database can lose acknowledged sign-ups. A session that does not set it follows
-/// later changes of the server's setting.
+/// With `synchronous_commit = off`, a crash of the database can lose acknowledged sign-ups. A session that does not set it
+/// follows later changes of the server's setting.
 #[tokio::test(flavor = "multi_thread")]
 async fn commits_synchronously_whatever_the_server_says() {
     for is_set_later in [false, true] {
