@@ -80,15 +80,9 @@ for (const colorScheme of ["light", "dark"] as const) {
           await landing.header.evaluate((header) =>
             header.style.setProperty("visibility", "hidden"),
           );
-          for (const section of [
-            "hero",
-            "comparison",
-            "features",
-            "infrastructure",
-            "demo",
-            "contact",
-          ]) {
-            await expectScreenshot(page.locator(`section.${section}`), section);
+          for (const section of await page.locator("main > section").all()) {
+            const name = (await section.getAttribute("class"))?.split(" ")[0] ?? "";
+            await expectScreenshot(section, name);
           }
           await expectScreenshot(landing.footer, "footer");
         });

@@ -36,7 +36,7 @@ impl ConfirmationCounts {
     pub(super) fn read(list: &WaitlistHandle, kind: MessageKind) -> anyhow::Result<Option<Self>> {
         // A server notes the day before it asks anybody, and the welcome message before it runs.
         let is_of_kind = |id: &MessageId| match kind {
-            MessageKind::Code => id.is_confirmation(),
+            MessageKind::Code => id.is_reserved(),
             MessageKind::Welcome => *id == kind.id(),
         };
         let messages = list.messages()?;

@@ -350,8 +350,8 @@ impl MessageId {
         Self(WELCOME.into())
     }
 
-    /// Returns whether this is one of these ids. The owner cannot use them.
-    pub fn is_confirmation(&self) -> bool {
+    /// Returns whether a server uses this id. The owner cannot.
+    pub fn is_reserved(&self) -> bool {
         [CONFIRMATION, CONFIRMATION_DAYS, WELCOME].contains(&&*self.0)
     }
 

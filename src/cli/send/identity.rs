@@ -20,7 +20,7 @@ pub(in crate::cli) fn read_template(file: &Path) -> anyhow::Result<Template> {
         String::from_utf8(text).map_err(|_| anyhow!("{name} is not UTF-8; save it as UTF-8"))?;
     let template = Template::parse(&name, &text)
         .map_err(|TemplateError { line, problem }| anyhow!("{name}:{line}: {problem}"))?;
-    if template.id().is_confirmation() {
+    if template.id().is_reserved() {
         bail!(
             "{name}: the id {} is for messages of the server; choose another name",
             template.id()

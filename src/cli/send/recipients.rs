@@ -33,7 +33,7 @@ pub(super) fn choose(
 ) -> anyhow::Result<Plan> {
     let deliveries = list.deliveries(id)?;
     let messages = list.messages()?;
-    let has_asked = messages.iter().any(|message| message.id.is_confirmation());
+    let has_asked = messages.iter().any(|message| message.id.is_reserved());
     let mut chooser = Chooser {
         id,
         key,
