@@ -21,13 +21,6 @@ const PREFIX: &str = "invite-";
 /// The code of a person's link. By chance, two of a million people share one in one of 10^7 lists.
 type InviteCode = u64;
 
-fn invite_code(key: &ListKey, email: &Email) -> InviteCode {
-    // No address has a line break, so this input never equals an address.
-    let hash = key.hash(format!("invite\n{}", email.key()));
-    let bytes = hash.as_bytes().iter().take(size_of::<InviteCode>());
-    bytes.fold(0, |code, byte| code << 8 | InviteCode::from(*byte))
-}
-
 /// Returns the link whose visitors have this source, to the site at this origin.
 pub fn invite_link(origin: &str, source: &str) -> String {
     format!("{origin}/?ref={source}")
@@ -130,4 +123,11 @@ impl Standings {
         let code = invite_code(&self.key, email);
         self.places.get(&code).copied()
     }
+}
+
+fn invite_code(key: &ListKey, email: &Email) -> InviteCode {
+    // No address has a line break, so this input never equals an address.
+    let hash = key.hash(format!("invite\n{}", email.key()));
+    let bytes = hash.as_bytes().iter().take(size_of::<InviteCode>());
+    bytes.fold(0, |code, byte| code << 8 | InviteCode::from(*byte))
 }

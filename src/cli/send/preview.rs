@@ -12,33 +12,6 @@ use crate::{
     waitlist::Email,
 };
 
-/// Returns the first person who gets the message, and their message.
-fn render_first<'a>(
-    plan: &'a Plan,
-    writer: &MessageWriter<'_>,
-) -> Option<(&'a Recipient, RenderedMessage)> {
-    let person = plan.people().next()?;
-    // Without a token: output ends up in files.
-    let message = writer.render(person.position, "…", "invite-…");
-    Some((person, message))
-}
-
-/// Returns what `--json` prints. Before a send, and if nobody gets the message, all results are zero.
-pub(super) fn to_json(plan: &Plan, writer: &MessageWriter<'_>) -> Value {
-    let addresses = plan.people().filter_map(|person| person.email.as_ref());
-    let mut json = json!(plan.skipped);
-    json["recipients"] = json!(plan.people().count());
-    json["addresses"] = json!(addresses.map(Email::as_typed).collect::<Vec<_>>());
-    json["selected"] = json!(plan.selected);
-    json["message"] = writer.id.as_str().into();
-    let first = render_first(plan, writer);
-    json["first"] = first.map_or(Value::Null, |(_, message)| {
-        json!({ "subject": message.subject, "text": message.text, "html": message.html })
-    });
-    json["results"] = json!(DeliveryCounts::default());
-    json
-}
-
 /// Prints the preview.
 pub(super) fn print(
     plan: &Plan,
@@ -64,4 +37,31 @@ pub(super) fn print(
         writeln!(out, "To: {to}\nSubject: {}\n", message.subject)?;
         io::Write::write_all(out, message.text.as_bytes())
     })
+}
+
+/// Returns what `--json` prints. Before a send, and if nobody gets the message, all results are zero.
+pub(super) fn to_json(plan: &Plan, writer: &MessageWriter<'_>) -> Value {
+    let addresses = plan.people().filter_map(|person| person.email.as_ref());
+    let mut json = json!(plan.skipped);
+    json["recipients"] = json!(plan.people().count());
+    json["addresses"] = json!(addresses.map(Email::as_typed).collect::<Vec<_>>());
+    json["selected"] = json!(plan.selected);
+    json["message"] = writer.id.as_str().into();
+    let first = render_first(plan, writer);
+    json["first"] = first.map_or(Value::Null, |(_, message)| {
+        json!({ "subject": message.subject, "text": message.text, "html": message.html })
+    });
+    json["results"] = json!(DeliveryCounts::default());
+    json
+}
+
+/// Returns the first person who gets the message, and their message.
+fn render_first<'a>(
+    plan: &'a Plan,
+    writer: &MessageWriter<'_>,
+) -> Option<(&'a Recipient, RenderedMessage)> {
+    let person = plan.people().next()?;
+    // Without a token: output ends up in files.
+    let message = writer.render(person.position, "…", "invite-…");
+    Some((person, message))
 }

@@ -42,11 +42,6 @@ mod image {
 /// URL path of the web manifest.
 pub const MANIFEST_PATH: &str = "/site.webmanifest";
 
-/// Returns the absolute URL of a path. Link previews and search engines do not accept relative ones.
-fn absolute_url(site: &Site, path: &str) -> String {
-    format!("{}{path}", site.origin)
-}
-
 /// Returns a `<meta>` with attributes that `view!` does not support.
 fn meta(key: &'static str, name: &'static str, content: &str) -> impl IntoView + use<> {
     html::meta().attr(key, name).content(content.to_owned())
@@ -105,4 +100,9 @@ pub fn Icons() -> impl IntoView {
         <link rel="icon" href=hashed_path(image::FAVICON_SVG) type="image/svg+xml"/>
         <link rel="apple-touch-icon" href=hashed_path(image::APPLE_TOUCH_ICON)/>
     }
+}
+
+/// Returns the absolute URL of a path. Link previews and search engines do not accept relative ones.
+fn absolute_url(site: &Site, path: &str) -> String {
+    format!("{}{path}", site.origin)
 }

@@ -33,11 +33,6 @@ const COMPACTION_DIR: &str = "waitlist.compact";
 /// the store: 7 % after an import of 40,000 people.
 const RESERVE_BYTES: u64 = 8 << 20;
 
-/// Returns the directory of the copy of a store.
-fn copy_dir(store: &Path) -> PathBuf {
-    store.with_file_name(COMPACTION_DIR)
-}
-
 /// Removes the directory that an interrupted compaction left beside an intact store. It may contain addresses that were
 /// erased since.
 pub(super) fn remove_leftovers(store: &Path) -> io::Result<()> {
@@ -175,4 +170,9 @@ fn exchange_directories(store: &Path) -> io::Result<()> {
     })?;
     or_exit(File::open(store.parent().unwrap_or(store)).and_then(|data| data.sync_all()));
     Ok(())
+}
+
+/// Returns the directory of the copy of a store.
+fn copy_dir(store: &Path) -> PathBuf {
+    store.with_file_name(COMPACTION_DIR)
 }

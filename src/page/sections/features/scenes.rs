@@ -8,11 +8,6 @@ use crate::{copy::features::scenes, page::page_text};
 /// Height of a row of text, in em.
 const ROW_HEIGHT_EM: f64 = 2.25;
 
-/// Returns the baseline of a row, in em from the top.
-fn baseline(row: usize) -> f64 {
-    ROW_HEIGHT_EM * row as f64 + 1.5
-}
-
 /// Returns the class of a row that is hidden on phones (`style/features.css`).
 fn phone_class(row: usize) -> Option<&'static str> {
     const ROWS_ON_A_PHONE: usize = 3;
@@ -180,4 +175,9 @@ pub(crate) fn clock() -> impl IntoView {
             <path class="live dot" d="M80 80h0"/>
         </svg>
     }
+}
+
+/// Returns the baseline of a row, in em from the top.
+fn baseline(row: usize) -> f64 {
+    ROW_HEIGHT_EM * row as f64 + 1.5
 }
