@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::{terminal::output::counted, waitlist_handle::WaitlistHandle};
 use crate::{
-    server::{AskedPeople, MessageKind, count_recent},
+    server::{MessageKind, Recipients, count_recent},
     waitlist::{ListKey, MessageId, WaitlistEntry},
 };
 
@@ -26,7 +26,7 @@ pub(super) struct ConfirmationCounts {
     #[serde(skip)]
     key: ListKey,
     #[serde(skip)]
-    asked: AskedPeople,
+    recipients: Recipients,
     #[serde(skip)]
     now: SystemTime,
 }
@@ -51,7 +51,7 @@ impl ConfirmationCounts {
             given_up: 0,
             kind,
             key: list.list_key()?,
-            asked: AskedPeople::new(kind, Some(message.begun_at), &deliveries),
+            recipients: Recipients::new(kind, Some(message.begun_at), &deliveries),
             now,
         }))
     }
@@ -59,8 +59,8 @@ impl ConfirmationCounts {
     /// Counts a person on the list.
     pub(super) fn add(&mut self, entry: &WaitlistEntry) {
         let hash = self.key.hash(entry.email.key());
-        self.waiting += u64::from(self.asked.is_due(hash, entry, self.now));
-        self.given_up += u64::from(self.asked.is_given_up(hash, entry, self.now));
+        self.waiting += u64::from(self.recipients.is_due(hash, entry, self.now));
+        self.given_up += u64::from(self.recipients.is_given_up(hash, entry, self.now));
     }
 
     pub(super) fn write(&self, out: &mut dyn Write) -> io::Result<()> {

@@ -81,7 +81,7 @@ use tokio::{net::TcpListener, time::sleep};
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
 pub use client::{ClientKey, TrustedProxies};
-pub use confirmation::{AskedPeople, ConfirmationSender, MessageKind, count_recent};
+pub use confirmation::{ConfirmationSender, MessageKind, Recipients, count_recent};
 pub use connections::{bind, listen, take_address};
 pub use error::RequestError;
 pub use http_client::{HttpClient, HttpError};

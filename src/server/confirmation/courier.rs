@@ -3,9 +3,9 @@
 use std::time::{Duration, SystemTime};
 
 use super::{
-    asked::finish,
     kind::MessageKind,
-    task::{AskError, Task},
+    recipients::finish,
+    task::{SendError, Task},
 };
 use crate::{
     copy,
@@ -36,7 +36,7 @@ impl Task<'_> {
         entry: &WaitlistEntry,
         retry: Option<DeliveryStart>,
         is_full: bool,
-    ) -> Result<Option<(DeliveryStart, DeliveryStatus)>, AskError> {
+    ) -> Result<Option<(DeliveryStart, DeliveryStatus)>, SendError> {
         let new = Delivery::waiting(key.hash(entry.email.key()));
         let start = retry.unwrap_or(new.start(self.known[kind as usize]));
         let written = match kind {
@@ -47,7 +47,7 @@ impl Task<'_> {
         };
         let message = match written {
             Ok(message) => Some(message).filter(|_| !is_full),
-            Err(AskError::Message(ComposeError::Address)) => None,
+            Err(SendError::Message(ComposeError::Address)) => None,
             Err(error) => return Err(error),
         };
         if retry.is_none() && !self.add(kind, new).await? {
@@ -159,7 +159,7 @@ impl Task<'_> {
         &self,
         key: &ListKey,
         entry: &WaitlistEntry,
-    ) -> Result<WrittenMessage, AskError> {
+    ) -> Result<WrittenMessage, SendError> {
         let writer = self.confirmation.sender.welcome_writer();
         let writer = writer.expect("nobody waits for a welcome without one");
         let standings = &self.confirmation.standings;

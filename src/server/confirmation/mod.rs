@@ -29,14 +29,14 @@
 //! - `kind`: the two messages. `queue`: the people who wait for one, and the order.
 //! - `history`: the attempts of the last 24 hours, and the limits that follow from them.
 //! - `task`: sends one message after another. `courier`: sends one.
-//! - `asked`: what the ledger says. `sweep`: what the task finds in the list.
+//! - `recipients`: what the ledger says. `sweep`: what the task finds in the list.
 //! - `tries`: wrong codes.
 
-mod asked;
 mod courier;
 mod history;
 mod kind;
 mod queue;
+mod recipients;
 mod sweep;
 mod task;
 mod tries;
@@ -57,10 +57,10 @@ use crate::{
     },
     waitlist::{Email, Fact, Ledger, Message, MessageId, StoreError, Waitlist},
 };
-pub use asked::{AskedPeople, count_recent};
 use history::age;
 pub use kind::MessageKind;
-use queue::{Ask, Queue};
+use queue::{PendingMessage, Queue};
+pub use recipients::{Recipients, count_recent};
 pub(super) use task::run;
 use tries::Tries;
 
@@ -147,7 +147,7 @@ pub(super) struct Confirmation {
     standings: Arc<StandingsCache>,
     queue: Mutex<Queue>,
     /// Wakes the task when somebody has signed up or confirmed.
-    asked: Notify,
+    wake: Notify,
     tries: Tries,
 }
 
@@ -178,7 +178,7 @@ impl Confirmation {
             key,
             standings,
             queue: Mutex::default(),
-            asked: Notify::new(),
+            wake: Notify::new(),
             tries: Tries::default(),
         }
     }
@@ -190,7 +190,7 @@ impl Confirmation {
             Promise::Recent => self.queue().add_client(email, client.customer()),
             Promise::NotListed | Promise::NotNeeded => return,
         }
-        self.asked.notify_one();
+        self.wake.notify_one();
     }
 
     /// Records that somebody who is on the list has joined again, so that the person is asked again, and that no instance
@@ -257,9 +257,9 @@ impl Confirmation {
         let fact = Fact::ConfirmedAt(SystemTime::now());
         let is_listed = self.list.add_facts(vec![(email.clone(), fact)]).await? == [true];
         if is_listed && self.sender.welcome_since.is_some() {
-            let ask = Ask::found(MessageKind::Welcome, email, None);
-            self.queue().add_later(ask, Instant::now());
-            self.asked.notify_one();
+            let message = PendingMessage::found(MessageKind::Welcome, email, None);
+            self.queue().add_later(message, Instant::now());
+            self.wake.notify_one();
         }
         Ok(is_listed)
     }

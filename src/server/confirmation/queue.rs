@@ -19,9 +19,9 @@ const CLIENTS_MAX: usize = 8;
 /// Maximum number of people who wait for a welcome.
 const WELCOMES_MAX: usize = PEOPLE_MAX / 4;
 
-/// A person who waits for a message.
+/// A message that waits to be sent.
 #[derive(Clone, Debug)]
-pub(super) struct Ask {
+pub(super) struct PendingMessage {
     pub(super) kind: MessageKind,
     pub(super) email: Email,
     /// The clients that have signed the person up: a stranger's, perhaps, and the person's own. The one that was served least
@@ -32,8 +32,8 @@ pub(super) struct Ask {
     pub(super) retry: Option<DeliveryStart>,
 }
 
-impl Ask {
-    /// A person that a sweep has found, or that has confirmed a moment ago.
+impl PendingMessage {
+    /// Creates a message to a person whom a sweep has found, or who has confirmed a moment ago.
     pub(super) fn found(kind: MessageKind, email: Email, retry: Option<DeliveryStart>) -> Self {
         Self {
             kind,
@@ -48,14 +48,14 @@ impl Ask {
 #[derive(Default)]
 pub(super) struct Queue {
     /// Those who wait for a message of each kind, by the key of the address.
-    people: [HashMap<String, QueuedAsk>; 2],
+    people: [HashMap<String, QueuedMessage>; 2],
     /// How many were ever added.
     added: i64,
 }
 
-struct QueuedAsk {
-    ask: Ask,
-    /// Not to be asked before.
+struct QueuedMessage {
+    message: PendingMessage,
+    /// Not to be sent before.
     at: Instant,
     /// The person of a client with the highest one is next.
     order: i64,
@@ -68,51 +68,51 @@ impl Queue {
         if people.contains_key(&email.key()) {
             return self.add_client(&email, by);
         }
-        let of_client = people.values().filter(|it| it.ask.by[0] == by);
+        let of_client = people.values().filter(|it| it.message.by[0] == by);
         if of_client.count() >= PEOPLE_OF_CLIENT_MAX {
             return;
         }
         if people.len() >= PEOPLE_MAX {
             drop_oldest(people);
         }
-        let ask = Ask {
+        let message = PendingMessage {
             kind: MessageKind::Code,
             email,
             by: vec![by],
             retry: None,
         };
         self.added += 1;
-        self.insert(ask, Instant::now(), self.added);
+        self.insert(message, Instant::now(), self.added);
     }
 
     /// Notes another client that has signed a person up, if the person waits.
     pub(super) fn add_client(&mut self, email: &Email, by: ClientKey) {
         if let Some(queued) = self.of(MessageKind::Code).get_mut(&email.key())
-            && queued.ask.by.len() < CLIENTS_MAX
-            && !queued.ask.by.contains(&by)
+            && queued.message.by.len() < CLIENTS_MAX
+            && !queued.message.by.contains(&by)
         {
-            queued.ask.by.push(by);
+            queued.message.by.push(by);
         }
     }
 
     /// Adds a person who comes after those who have signed up since, and not before `at`.
-    pub(super) fn add_later(&mut self, ask: Ask, at: Instant) {
-        let max = match ask.kind {
+    pub(super) fn add_later(&mut self, message: PendingMessage, at: Instant) {
+        let max = match message.kind {
             MessageKind::Code => PEOPLE_MAX / 2,
             MessageKind::Welcome => WELCOMES_MAX,
         };
-        if self.of(ask.kind).len() < max {
+        if self.of(message.kind).len() < max {
             self.added += 1;
-            self.insert(ask, at, -self.added);
+            self.insert(message, at, -self.added);
         }
     }
 
-    fn insert(&mut self, ask: Ask, at: Instant, order: i64) {
-        let place = self.of(ask.kind).entry(ask.email.key());
-        place.or_insert(QueuedAsk { ask, at, order });
+    fn insert(&mut self, message: PendingMessage, at: Instant, order: i64) {
+        let place = self.of(message.kind).entry(message.email.key());
+        place.or_insert(QueuedMessage { message, at, order });
     }
 
-    fn of(&mut self, kind: MessageKind) -> &mut HashMap<String, QueuedAsk> {
+    fn of(&mut self, kind: MessageKind) -> &mut HashMap<String, QueuedMessage> {
         &mut self.people[kind as usize]
     }
 
@@ -122,22 +122,26 @@ impl Queue {
         &mut self,
         now: Instant,
         rank: impl Fn(ClientKey) -> Option<u32>,
-    ) -> Option<(Ask, ClientKey)> {
+    ) -> Option<(PendingMessage, ClientKey)> {
         let people = self.people.iter().flat_map(HashMap::values);
         let due = people.filter(|it| it.at <= now);
-        let of_clients =
-            due.flat_map(|it| it.ask.by.iter().map(move |by| (&it.ask, it.order, *by)));
-        let ranked = of_clients.filter_map(|(ask, order, by)| {
-            let place = (ask.kind, rank(by)?, Reverse(order));
-            Some((place, ask, by))
+        let of_clients = due.flat_map(|it| {
+            it.message
+                .by
+                .iter()
+                .map(move |by| (&it.message, it.order, *by))
         });
-        let (_, ask, by) = ranked.min_by_key(|(place, ..)| *place)?;
-        let (kind, key) = (ask.kind, ask.email.key());
+        let ranked = of_clients.filter_map(|(message, order, by)| {
+            let place = (message.kind, rank(by)?, Reverse(order));
+            Some((place, message, by))
+        });
+        let (_, message, by) = ranked.min_by_key(|(place, ..)| *place)?;
+        let (kind, key) = (message.kind, message.email.key());
         let queued = self.of(kind).remove(&key)?;
-        Some((queued.ask, by))
+        Some((queued.message, by))
     }
 
-    /// Returns when the first person may be asked, unless the client must wait.
+    /// Returns when the first message may be sent, unless the client must wait.
     pub(super) fn next_at(&self) -> Option<Instant> {
         let people = self.people.iter().flat_map(HashMap::values);
         people.map(|it| it.at).min()
@@ -150,7 +154,7 @@ impl Queue {
 }
 
 /// Makes room for the newest sign-ups, whose people are waiting for the message.
-fn drop_oldest(people: &mut HashMap<String, QueuedAsk>) {
+fn drop_oldest(people: &mut HashMap<String, QueuedMessage>) {
     let mut orders: Vec<_> = people.values().map(|it| it.order).collect();
     let (_, middle, _) = orders.select_nth_unstable(PEOPLE_MAX / 2);
     people.retain(|_, it| it.order >= *middle);

@@ -6,10 +6,10 @@ use std::{
 };
 
 use super::{
-    asked::{AskedPeople, Due, finish},
     history::{DAY, age},
     kind::MessageKind,
     queue::PEOPLE_MAX,
+    recipients::{Due, Recipients, finish},
 };
 use crate::waitlist::{
     AddressHash, CALL_MAX, Delivery, DeliveryState, DeliveryStatus, Email, Erasure, ListKey,
@@ -37,7 +37,7 @@ pub(super) struct Findings {
 pub(super) fn find(
     list: &dyn Waitlist,
     key: &ListKey,
-    asked: &[AskedPeople; 2],
+    recipients: &[Recipients; 2],
     recent: &HashSet<AddressHash>,
     days: u32,
     noted: &[SystemTime],
@@ -52,7 +52,7 @@ pub(super) fn find(
                 .mailboxes
                 .push((hash, hash_mailbox(key, &entry.email)));
         }
-        let mut kinds = asked.iter();
+        let mut kinds = recipients.iter();
         if let Some((kind, due)) = kinds.find_map(|it| Some((it.kind, it.due(hash, &entry, now)?)))
         {
             let people = &mut found.due[kind as usize];
@@ -60,7 +60,7 @@ pub(super) fn find(
             // The queue takes no more from a sweep.
             people.truncate(PEOPLE_MAX);
         } else if found.expired.len() < EXPIRED_MAX
-            && asked[MessageKind::Code as usize].is_time_up(hash, &entry, days, noted, now)
+            && recipients[MessageKind::Code as usize].is_time_up(hash, &entry, days, noted, now)
         {
             found.expired.push(entry.email);
         }

@@ -15,22 +15,19 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Confirmation,
-    asked::{AskedPeople, Due, is_open, recent_attempts, result_of, retry_pause},
     history::{
         AttemptResult, DeliveryAttempt, History, LONGEST_PAUSE, MAILBOX_MESSAGES_MAX,
         SUPPRESSED_MESSAGES_MAX, pause_after,
     },
     kind::MessageKind,
-    queue::Ask,
+    queue::PendingMessage,
+    recipients::{Due, Recipients, next_attempt, recent_attempts, result_of},
     sweep,
 };
 use crate::{
     mail::{ComposeError, Mailer},
     server::ClientKey,
-    waitlist::{
-        AddressHash, DeliveryStart, DeliveryStatus, ServerReply, StoreError, WaitlistEntry,
-        hash_mailbox,
-    },
+    waitlist::{AddressHash, DeliveryStatus, ServerReply, StoreError, WaitlistEntry, hash_mailbox},
 };
 
 /// Pause after the store has failed.
@@ -88,7 +85,7 @@ pub(in crate::server) async fn run(confirmation: &Confirmation, stopping: &Cance
 
 /// Why a person was not asked.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum AskError {
+pub(super) enum SendError {
     /// The store fails. The ledger may have the attempt, whose result is unknown then: the message is sent again.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -126,12 +123,12 @@ impl Task<'_> {
                     () = self.sweep() => {}
                 }
             }
-            let Some((ask, by)) = self.next() else {
+            let Some((message, by)) = self.next() else {
                 let wake_at = self.wake_at();
                 tokio::select! {
                     biased;
                     () = stopping.cancelled() => break,
-                    () = self.confirmation.asked.notified() => {}
+                    () = self.confirmation.wake.notified() => {}
                     () = sleep_until(wake_at.into()) => {}
                 }
                 continue;
@@ -144,18 +141,18 @@ impl Task<'_> {
                 connected = self.mailer.connect() => connected,
             };
             match connected {
-                Ok(()) => self.ask(ask, by).await,
+                Ok(()) => self.attempt(message, by).await,
                 Err(error) => {
                     let server = &self.confirmation.sender.settings.mail.smtp;
                     self.pause_after_trouble(&format!("{server}: {error}"));
-                    self.confirmation.queue().add_later(ask, Instant::now());
+                    self.confirmation.queue().add_later(message, Instant::now());
                 }
             }
         }
     }
 
     /// Returns the person who is next, and the client to which the message counts.
-    fn next(&mut self) -> Option<(Ask, ClientKey)> {
+    fn next(&mut self) -> Option<(PendingMessage, ClientKey)> {
         let is_paused = !self.is_loaded || self.pause_end().is_some();
         if is_paused || self.confirmation.queue().len() == 0 {
             return None;
@@ -189,39 +186,44 @@ impl Task<'_> {
     }
 
     /// Sends a message to a person, and puts the person into the queue again if it must be tried again.
-    async fn ask(&mut self, ask: Ask, by: ClientKey) {
-        match self.try_ask(&ask, by).await {
+    async fn attempt(&mut self, message: PendingMessage, by: ClientKey) {
+        match self.try_attempt(&message, by).await {
             Ok(None) => {}
             Ok(Some(Due { retry, pause })) => {
-                let (again, at) = (Ask { retry, ..ask }, Instant::now() + pause);
+                let (again, at) = (PendingMessage { retry, ..message }, Instant::now() + pause);
                 self.confirmation.queue().add_later(again, at);
             }
             Err(error) => {
                 let pause = match error {
-                    AskError::Store(_) => STORE_PAUSE,
-                    AskError::Message(_) => LONGEST_PAUSE,
+                    SendError::Store(_) => STORE_PAUSE,
+                    SendError::Message(_) => LONGEST_PAUSE,
                 };
                 self.pause(pause, &error.to_string());
-                self.confirmation.queue().add_later(ask, Instant::now());
+                self.confirmation.queue().add_later(message, Instant::now());
             }
         }
     }
 
     /// Sends a message to a person. Returns how to do it again, if it must be tried again.
-    async fn try_ask(&mut self, ask: &Ask, by: ClientKey) -> Result<Option<Due>, AskError> {
+    async fn try_attempt(
+        &mut self,
+        message: &PendingMessage,
+        by: ClientKey,
+    ) -> Result<Option<Due>, SendError> {
+        let kind = message.kind;
         // After connecting, which takes time: the person may have left or confirmed a moment ago.
-        let entry = self.confirmation.list.person(&ask.email).await?;
-        let Some(entry) = entry.filter(|it| ask.kind.is_for(it)) else {
+        let entry = self.confirmation.list.person(&message.email).await?;
+        let Some(entry) = entry.filter(|it| kind.is_for(it)) else {
             return Ok(None);
         };
         let key = self.confirmation.key.get().await?;
         let recipient = key.hash(entry.email.key());
         let mailbox = hash_mailbox(&key, &entry.email);
-        let mut retry = ask.retry;
+        let mut retry = message.retry;
         // A sweep has found the person too, another process has asked, or the person has joined again during the message.
-        if retry.is_none() && self.was_sent(ask.kind, recipient, &entry) {
-            let asked = self.read_ledger(ask.kind).await?;
-            let due = asked.due(recipient, &entry, SystemTime::now());
+        if retry.is_none() && self.was_sent(kind, recipient, &entry) {
+            let recipients = self.read_ledger(kind).await?;
+            let due = recipients.due(recipient, &entry, SystemTime::now());
             // A pause also if the other process is sending the message now: it may be killed before it has a result.
             let Some(latest) = due.filter(|it| it.pause.is_zero()) else {
                 return Ok(due);
@@ -233,16 +235,16 @@ impl Task<'_> {
             true => SUPPRESSED_MESSAGES_MAX,
             false => MAILBOX_MESSAGES_MAX,
         };
-        let is_code = ask.kind == MessageKind::Code;
+        let is_code = kind == MessageKind::Code;
         let is_full = is_code && self.history.has_had(max, mailbox, recipient);
         // A message that the mailbox may have is sent again when there is room: the next sweeps find it.
         if is_full && retry.is_some() || is_suppressed && !is_code {
             return Ok(None);
         }
-        let sent = self.send(ask.kind, &key, &entry, retry, is_full).await?;
+        let sent = self.send(kind, &key, &entry, retry, is_full).await?;
         let Some((delivery, status)) = sent else {
-            let asked = self.read_ledger(ask.kind).await?;
-            let due = asked.due(recipient, &entry, SystemTime::now());
+            let recipients = self.read_ledger(kind).await?;
+            let due = recipients.due(recipient, &entry, SystemTime::now());
             return Ok(due.map(|due| Due {
                 pause: due.pause.max(CHANGED_LEDGER_PAUSE),
                 ..due
@@ -251,7 +253,7 @@ impl Task<'_> {
         if let Some(result) = result_of(&status) {
             let attempt = DeliveryAttempt {
                 at: SystemTime::now(),
-                number: (ask.kind, delivery.number, delivery.attempts),
+                number: (kind, delivery.number, delivery.attempts),
                 recipient,
                 by: Some(by),
                 result,
@@ -262,7 +264,7 @@ impl Task<'_> {
             }
             self.note(result, &status);
         }
-        Ok(next_attempt(ask.kind, delivery))
+        Ok(next_attempt(kind, delivery))
     }
 
     /// Returns whether a message was perhaps sent to a person, so that the ledger must be read.
@@ -341,7 +343,7 @@ impl Task<'_> {
     async fn try_sweep(&mut self) -> Result<(), StoreError> {
         let list = &self.confirmation.list;
         let key = self.confirmation.key.get().await?;
-        let asked = [
+        let recipients = [
             self.read_ledger(MessageKind::Code).await?,
             self.read_ledger(MessageKind::Welcome).await?,
         ];
@@ -351,7 +353,7 @@ impl Task<'_> {
         let days = self.confirmation.sender.settings.days;
         let search = {
             let list = Arc::clone(list);
-            move || sweep::find(&*list, &key, &asked, &recent, days, &noted, now)
+            move || sweep::find(&*list, &key, &recipients, &recent, days, &noted, now)
         };
         let found = spawn_blocking(search).await;
         let found = found.map_err(|_| StoreError::Unreadable)??;
@@ -360,8 +362,8 @@ impl Task<'_> {
             let mut queue = self.confirmation.queue();
             for (kind, people) in MessageKind::ALL.into_iter().zip(found.due) {
                 for (email, due) in people {
-                    let ask = Ask::found(kind, email, due.retry);
-                    queue.add_later(ask, Instant::now() + due.pause);
+                    let message = PendingMessage::found(kind, email, due.retry);
+                    queue.add_later(message, Instant::now() + due.pause);
                 }
             }
         }
@@ -369,7 +371,7 @@ impl Task<'_> {
     }
 
     /// Reads what the ledger says about a message. Other processes change it too.
-    async fn read_ledger(&mut self, kind: MessageKind) -> Result<AskedPeople, StoreError> {
+    async fn read_ledger(&mut self, kind: MessageKind) -> Result<Recipients, StoreError> {
         let (list, now) = (&self.confirmation.list, SystemTime::now());
         let deliveries = list.deliveries(&kind.id()).await?;
         sweep::date_interrupted(&**list, kind, &deliveries, now).await?;
@@ -380,20 +382,6 @@ impl Task<'_> {
         let recent = recent_attempts(kind, &deliveries, now);
         self.history.merge(kind, recent, now);
         let since = self.confirmation.sender.welcome_since;
-        Ok(AskedPeople::new(kind, since, &deliveries))
+        Ok(Recipients::new(kind, since, &deliveries))
     }
-}
-
-/// Returns how a message is tried again after this attempt, or `None` if it was the last one.
-fn next_attempt(kind: MessageKind, delivery: DeliveryStart) -> Option<Due> {
-    let pause = retry_pause(kind, &delivery);
-    if pause.is_none() && is_open(delivery.state) {
-        tracing::warn!(
-            "a message is not tried again after attempt {}, and may not have arrived; see `landing messages {}`",
-            delivery.attempts,
-            kind.id()
-        );
-    }
-    let retry = Some(delivery);
-    pause.map(|pause| Due { retry, pause })
 }

@@ -85,7 +85,7 @@ impl Task<'_> {
     /// Goes on with the round until an event fails, or the round ends. Returns whether others may follow.
     async fn send_pending(&mut self) -> Result<bool, StoreError> {
         loop {
-            let asked_at = Instant::now();
+            let read_at = Instant::now();
             let Some(events) = self.list.events_after(self.last).await? else {
                 tracing::warn!(
                     "the webhook stops until the next start, and its events were dropped: its endpoint replied 410 Gone, \
@@ -101,7 +101,7 @@ impl Task<'_> {
                 if !self.pause_left().is_zero() {
                     return Ok(true);
                 }
-                if asked_at.elapsed() > LEASE_RENEWAL {
+                if read_at.elapsed() > LEASE_RENEWAL {
                     break;
                 }
                 // Not of a person whose pause ends during the round: it has passed the event that failed.

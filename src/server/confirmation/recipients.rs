@@ -26,7 +26,7 @@ const UNKNOWN_PAUSE: Duration = Duration::from_secs(10);
 const LONGEST_PAUSE: Duration = Duration::from_secs(6 * 60 * 60);
 
 /// The people who got a message, by the hashes of their addresses.
-pub struct AskedPeople {
+pub struct Recipients {
     pub(super) kind: MessageKind,
     /// Only people who have confirmed since then are welcomed.
     since: Option<SystemTime>,
@@ -50,7 +50,7 @@ pub(super) struct Due {
     pub(super) pause: Duration,
 }
 
-impl AskedPeople {
+impl Recipients {
     /// Takes the deliveries of a message. `since` is when the welcome message was begun: if it was not, nobody is welcomed.
     pub fn new(kind: MessageKind, since: Option<SystemTime>, deliveries: &[Delivery]) -> Self {
         let mut people = HashMap::<_, LastDelivery>::new();
@@ -148,13 +148,27 @@ impl AskedPeople {
     }
 }
 
+/// Returns how a message is tried again after this attempt, or `None` if it was the last one.
+pub(super) fn next_attempt(kind: MessageKind, delivery: DeliveryStart) -> Option<Due> {
+    let pause = retry_pause(kind, &delivery);
+    if pause.is_none() && is_open(delivery.state) {
+        tracing::warn!(
+            "a message is not tried again after attempt {}, and may not have arrived; see `landing messages {}`",
+            delivery.attempts,
+            kind.id()
+        );
+    }
+    let retry = Some(delivery);
+    pause.map(|pause| Due { retry, pause })
+}
+
 /// Returns whether an attempt with this result is not the last one, unless there were too many.
-pub(super) fn is_open(state: DeliveryState) -> bool {
+fn is_open(state: DeliveryState) -> bool {
     matches!(state, DeliveryState::Deferred | DeliveryState::Unknown)
 }
 
 /// Returns the pause before a delivery is tried again, or `None` if nothing more happens with it.
-pub(super) fn retry_pause(kind: MessageKind, delivery: &DeliveryStart) -> Option<Duration> {
+fn retry_pause(kind: MessageKind, delivery: &DeliveryStart) -> Option<Duration> {
     use MessageKind::{Code, Welcome};
     let first = match (delivery.state, kind) {
         (DeliveryState::Waiting, _) => return Some(Duration::ZERO),
