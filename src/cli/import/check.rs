@@ -9,7 +9,7 @@ use anyhow::{Context, anyhow, bail, ensure};
 use csv::StringRecord;
 
 use super::{
-    brake::{self, NameKind},
+    left_words::{self, NameKind},
     options::PlanOptions,
     plan::{Field, Plan, Use, Verdict},
     question::{Question, guess_status, open_questions},
@@ -149,13 +149,15 @@ impl Checked<'_> {
             let Some(Use::Unnamed) = used else {
                 continue;
             };
-            let kind = match brake::name_kind(&column.name) {
+            let kind = match left_words::name_kind(&column.name) {
                 // A no means something else if another column says who has left.
                 NameKind::Unknown if self.plan.has_status() => NameKind::Other,
                 kind => kind,
             };
             let says_left = |(line, cells): &(u64, &StringRecord)| {
-                let value = cells.get(at).filter(|it| brake::may_mean_left(kind, it));
+                let value = cells
+                    .get(at)
+                    .filter(|it| left_words::may_mean_left(kind, it));
                 Some((*line, quoted(value?)))
             };
             if let Some((line, value)) = staying.iter().find_map(says_left) {

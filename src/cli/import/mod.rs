@@ -9,17 +9,17 @@
 //! - `plan`: what each column is for.
 //! - `question`: what the owner must answer, and the answers as arguments of the command. `preview` shows them, and `ask`
 //!   asks on a terminal.
-//! - `brake`: the words by which an ignored column is noticed.
+//! - `left_words`: the words by which an ignored column is noticed.
 //! - `check`: reads all rows by the plan, before anybody is added. `times`: their times.
 //! - `adding`: adds the people, or counts what that would do. `text`: texts in messages.
 
 mod adding;
 mod ask;
-mod brake;
 mod check;
 mod column;
 mod command;
 pub(super) mod input_file;
+mod left_words;
 mod options;
 mod plan;
 mod presets;

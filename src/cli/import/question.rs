@@ -4,8 +4,8 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::{
-    brake::{self, NameKind},
     column::Column,
+    left_words::{self, NameKind},
     plan::{Field, Plan, StatusValues, Use, Verdict},
     table::Table,
     text::{is_showable, quoted, shell_quoted},
@@ -109,7 +109,7 @@ fn ask_fields(table: &Table, plan: &Plan, rest: &mut Vec<&Column>) -> Vec<Questi
         // The first one of several is taken, and one with a time of day before others.
         let dates = rest.iter().rev().copied();
         let dates = dates.filter(|it| may_have_sign_up_times(it));
-        let dates = dates.filter(|it| brake::name_kind(&it.name) != NameKind::Left);
+        let dates = dates.filter(|it| left_words::name_kind(&it.name) != NameKind::Left);
         if let Some(best) = dates.max_by_key(|it| it.values[0].text.contains(':')) {
             questions.push(propose(Field::JoinedAt, Some(best), rest));
             times.push(best);
@@ -183,7 +183,7 @@ pub(super) fn guess_status(column: &Column, text: Option<String>) -> Question {
 fn ask_status(column: &Column, values: &[&str], text: Option<String>) -> Question {
     let answer = |option, value: &str| argument(option, &format!("{}={value}", column.name));
     let proposal = values.iter().flat_map(|value| {
-        let has_left = brake::may_mean_left(NameKind::Other, value);
+        let has_left = left_words::may_mean_left(NameKind::Other, value);
         answer(if has_left { "--left" } else { LEFT_OR_STAY }, value)
     });
     let first = values.iter().copied().min_by_key(|it| *it == "*");
