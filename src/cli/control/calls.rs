@@ -10,7 +10,7 @@ use crate::waitlist::{
 };
 
 /// Version of the protocol. A server and a command differ when the program was replaced while the server runs.
-pub(super) const PROTOCOL_VERSION: u32 = 12;
+pub(super) const PROTOCOL_VERSION: u32 = 13;
 
 /// A request.
 #[derive(Deserialize, Serialize)]
