@@ -55,6 +55,15 @@ export class Visitor {
     await eventually(isMounted, { message: `islands ${islands.join(", ")}` }).toBe(true);
   }
 
+  /** Opens another page and goes back. Firefox and WebKit then continue the page as it was. */
+  async leaveAndReturn(): Promise<void> {
+    await this.evaluate(() => location.assign("/robots.txt"));
+    await eventually(() => this.path()).toBe("/robots.txt");
+    await this.driver.navigate().back();
+    await eventually(() => this.path()).toBe("/");
+    await this.waitForIslands("waitlist-form", "toaster");
+  }
+
   /** Clicks a link. */
   async follow(link: string): Promise<void> {
     await this.click(withText("a", link));

@@ -17,6 +17,9 @@ export const SHARED_OPTIONS = {
     "process.env.NODE_ENV": '"production"',
     // Removes React's check for its developer tools, 300 bytes of code.
     __REACT_DEVTOOLS_GLOBAL_HOOK__: "undefined",
+    // React's scheduler takes setTimeout instead. Firefox loses a message that is posted while the page goes into the
+    // back/forward cache, and the scheduler would wait for it forever.
+    MessageChannel: "undefined",
   },
   write: false,
 };
