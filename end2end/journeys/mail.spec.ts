@@ -32,6 +32,7 @@ test(
     if ((await visitor.texts("div.waitlist")).length === 0) return;
     await visitor.push("Copy link");
     await eventually(() => visitor.text("div.waitlist .button")).toBe("Copied");
+    expect(await visitor.focus()).toBe("Copied");
   },
 );
 

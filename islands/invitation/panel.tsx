@@ -21,8 +21,9 @@ export default function InvitationPanel({ link, place }: Invitation) {
   }, [lead]);
 
   async function copy() {
-    input.current?.select();
-    const result = (await writeClipboard(link)) ? COPY.COPIED : COPY.NOT_COPIED;
+    // The same text is spoken again only if it has changed in between.
+    setSpoken("");
+    const result = (await writeClipboard(link, input.current)) ? COPY.COPIED : COPY.NOT_COPIED;
     setLabel(result);
     setSpoken(result);
   }
@@ -65,12 +66,19 @@ function keepFormInPlace(panel: HTMLElement | null) {
   scrollBy({ top: now - before, behavior: "instant" });
 }
 
-/** Returns whether the text is on the clipboard. Over plain HTTP, and where it is not allowed, browsers copy only what is selected. */
-async function writeClipboard(text: string): Promise<boolean> {
+/**
+ * Returns whether the text is on the clipboard. Over plain HTTP, and where it is not allowed, browsers copy only what is
+ * selected in a field with the focus.
+ */
+async function writeClipboard(text: string, field: HTMLInputElement | null): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    return document.execCommand("copy");
+    const button = document.activeElement;
+    field?.select();
+    const isCopied = document.execCommand("copy");
+    if (button instanceof HTMLElement) button.focus();
+    return isCopied;
   }
 }

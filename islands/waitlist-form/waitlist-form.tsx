@@ -13,9 +13,9 @@ import { fieldValue, type FormControls, useForm } from "./use-form";
 
 export { hydrate } from "../hydrate";
 
-/** Only for sites that show invitations. Without it the form still works. */
+/** Only for sites that show invitations. If it cannot be loaded, the link is shown: nobody gets it a second time. */
 const InvitationPanel = lazy<FunctionComponent<Invitation>>(() =>
-  import("../invitation/panel").catch(() => ({ default: () => null })),
+  import("../invitation/panel").catch(() => ({ default: ({ link }) => <p>{link}</p> })),
 );
 
 /** What the steps differ in. */
@@ -83,7 +83,7 @@ export default function WaitlistForm(props: WaitlistFormProps) {
       </form>
       {invitation && (
         <Suspense>
-          <InvitationPanel {...invitation} />
+          <InvitationPanel key={invitation.link} {...invitation} />
         </Suspense>
       )}
     </>
