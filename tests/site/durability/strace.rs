@@ -183,7 +183,7 @@ static CALL: LazyLock<Regex> = LazyLock::new(|| regex(r"^(\w+)\((.*)\) += (-?\d+
 static HEX_STRING: LazyLock<Regex> = LazyLock::new(|| regex(r#""((?:\\x[0-9a-f]{2})*)""#));
 static OPENED: LazyLock<Regex> = LazyLock::new(|| regex(r"^(?:AT_FDCWD|\d+)<([^>]*)>"));
 static QUOTED: LazyLock<Regex> = LazyLock::new(|| regex(r#""([^"]*)""#));
-static DELIVERY: LazyLock<Regex> = LazyLock::new(|| regex(r#"\{"number":(\d+),"state""#));
+static DELIVERY: LazyLock<Regex> = LazyLock::new(|| regex(r#"\{"number":(\d+),"recipient""#));
 static ACCEPTED: LazyLock<Regex> =
     LazyLock::new(|| regex(r#"\{"number":(\d+),"attempt":\d+,"status":\{"state":"Accepted""#));
 static EMAIL: LazyLock<Regex> = LazyLock::new(|| regex(r#"\{"email":"([^"]*)"\}"#));
