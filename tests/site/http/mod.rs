@@ -24,6 +24,7 @@ transcripts! {
     pages: "pages.txt",
     rate_limit: "rate-limit.txt",
     raw_requests: "raw.txt",
+    security_headers: "security-headers.txt",
     sources: "sources.txt",
     starts: "starts.txt",
     unsubscribe: "unsubscribe.txt",

@@ -220,6 +220,9 @@ async fn limits_the_body_size_whatever_the_headers_declare() {
         response.is_empty() || response.starts_with("HTTP/1.1 400 "),
         "{response}"
     );
+    for incomplete in ["", "GET /nonsense"] {
+        assert_eq!(site.send_raw(incomplete.as_bytes()).await, "");
+    }
     // Ambiguous framing: a proxy could read the body in another way.
     for framing in [
         "Content-Length: 28\r\nContent-Length: 5\r\n",

@@ -6,7 +6,6 @@ mod connection_eviction;
 mod connection_limit;
 mod connections;
 mod control_socket_limits;
-mod headers;
 mod http2;
 #[cfg(target_os = "linux")]
 mod log_output;

@@ -18,11 +18,11 @@ use tracing::{Dispatch, subscriber::DefaultGuard};
 use crate::{
     fixtures::{failing_store, immediate, stub_store},
     process::TEST_TIMEOUT,
-    test_site::{TRUST_LOOPBACK, TestSite, http2_client},
+    test_site::{TRUST_LOOPBACK, TestSite, header, http2_client},
 };
 
 /// Returns a store whose `join` panics, with the address in the message.
-pub(super) fn panicking_store() -> impl Waitlist {
+fn panicking_store() -> impl Waitlist {
     let join = |entry: WaitlistEntry| panic!("no log may contain {}", entry.email.as_typed());
     stub_store(join, || immediate(Ok(())))
 }
@@ -90,6 +90,14 @@ async fn panic_is_one_500_logged_once_without_the_address() {
     let count = site.get("/api/waitlist/count").send();
     let response = site.join("ann@example.com").await;
     assert_eq!(response.status(), 500);
+    let healthy = site.get("/healthz").send().await.expect("a response");
+    for name in [
+        "content-security-policy",
+        "x-content-type-options",
+        "strict-transport-security",
+    ] {
+        assert_eq!(header(&response, name), header(&healthy, name));
+    }
     assert_eq!(
         response.text().await.expect("text"),
         r#"{"error":"Something went wrong on our side."}"#
