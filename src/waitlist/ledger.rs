@@ -274,11 +274,25 @@ pub struct DeliveryStart {
     pub attempts: u32,
 }
 
+impl DeliveryStart {
+    /// Returns the result of the attempt that the caller has begun with this.
+    pub fn result(self, status: DeliveryStatus) -> DeliveryResult {
+        DeliveryResult {
+            number: self.number,
+            recipient: self.recipient,
+            attempt: self.attempts + 1,
+            status,
+        }
+    }
+}
+
 /// The result of an attempt.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct DeliveryResult {
     /// The number of the delivery.
     pub number: u32,
+    /// Its recipient, as for [`DeliveryStart`].
+    pub recipient: AddressHash,
     /// The number of the attempt, from 1. A late result of an earlier attempt must change nothing.
     pub attempt: u32,
     /// What became of it. [`Waiting`](DeliveryState::Waiting) gives it back.

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::{
     cli::{terminal::output::OutputArgs, waitlist_handle::WaitlistHandle},
-    waitlist::{CALL_MAX, DeliveryResult, DeliveryState, DeliveryStatus, MessageId},
+    waitlist::{CALL_MAX, DeliveryState, DeliveryStatus, MessageId},
 };
 
 /// Gives up the people who were chosen by an interrupted send, and those whose message was deferred.
@@ -30,13 +30,11 @@ pub(super) fn abandon(
         let begun = list.call(|list| list.begin_deliveries(id, starts.to_vec()))?;
         let begun = starts.iter().zip(begun).filter(|(_, is_begun)| *is_begun);
         let results: Vec<_> = begun
-            .map(|(start, _)| DeliveryResult {
-                number: start.number,
-                attempt: start.attempts + 1,
-                status: DeliveryStatus {
+            .map(|(start, _)| {
+                start.result(DeliveryStatus {
                     since: Some(SystemTime::now()),
                     ..DeliveryStatus::new(DeliveryState::Skipped)
-                },
+                })
             })
             .collect();
         list.finish_deliveries(id, &results)?;

@@ -16,7 +16,7 @@ use crate::{
         waitlist_handle::WaitlistHandle,
     },
     mail::{ComposeError, Mailer, MessageWriter, SmtpClient},
-    waitlist::{DeliveryResult, DeliveryState, DeliveryStatus, Email, ListKey},
+    waitlist::{DeliveryState, DeliveryStatus, Email, ListKey},
 };
 
 /// Time in which a message is tried again over a new connection.
@@ -99,8 +99,10 @@ impl<'a> Sender<'a> {
     /// Returns the state.
     fn send(&mut self, recipient: &Recipient) -> DeliveryState {
         let id = &self.writer.id;
-        let starts = || vec![recipient.delivery.start(recipient.number)];
-        let begun = self.list.call(|list| list.begin_deliveries(id, starts()));
+        let start = recipient.delivery.start(recipient.number);
+        let begun = self
+            .list
+            .call(|list| list.begin_deliveries(id, vec![start]));
         if !matches!(begun.as_deref(), Ok([true])) {
             // Another command sends it, or nobody knows whether the list has recorded it.
             self.stop = begun.err().map(|error| error.to_string());
@@ -116,12 +118,7 @@ impl<'a> Sender<'a> {
             recipient.delivery.status.clone()
         });
         let state = status.state;
-        let result = DeliveryResult {
-            number: recipient.number,
-            attempt: recipient.delivery.attempts + 1,
-            status,
-        };
-        match self.list.finish_deliveries(id, &[result]) {
+        match self.list.finish_deliveries(id, &[start.result(status)]) {
             Ok(()) => state,
             Err(error) => {
                 // The list does not know the result.

@@ -248,6 +248,7 @@ pub(super) async fn finish(
 ) -> Result<(), StoreError> {
     let result = DeliveryResult {
         number: delivery.number,
+        recipient: delivery.recipient,
         attempt: delivery.attempts,
         status,
     };

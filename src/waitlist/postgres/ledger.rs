@@ -148,11 +148,14 @@ impl Ledger for PostgresWaitlist {
             check_call(results.len())?;
             let id = message.as_str();
             let numbers: Vec<_> = results.iter().map(|it| i64::from(it.number)).collect();
+            let recipients = results.iter().map(|it| it.recipient.as_bytes());
+            let recipients: Vec<_> = recipients.collect();
             let attempts: Vec<_> = results.iter().map(|it| i64::from(it.attempt)).collect();
             let columns = StatusColumns::new(results.iter().map(|it| &it.status));
-            let params: [&(dyn ToSql + Sync); 7] = [
+            let params: [&(dyn ToSql + Sync); 8] = [
                 &id,
                 &numbers,
+                &recipients,
                 &attempts,
                 &columns.states,
                 &columns.times,

@@ -68,15 +68,15 @@ pub(super) const BEGIN_DELIVERIES: &str = "
     WHERE delivery.message = $1::text AND delivery.number = free.number
     RETURNING delivery.number";
 
-/// Sets the states $4 of the deliveries of message $1 with numbers $2, the times since when, $5, and the replies of the
-/// server, $6 and $7. Returns their numbers. $3 are the numbers of the attempts. Late: they were begun again, or have
-/// another result. Twice: it does the same.
+/// Sets the states $5 of the deliveries of message $1 with numbers $2 to the recipients $3, the times since when, $6, and
+/// the replies of the server, $7 and $8. Returns their numbers. $4 are the numbers of the attempts. Late: they were begun
+/// again, or have another result. Twice: it does the same.
 pub(super) const FINISH_DELIVERIES: &str = "
     UPDATE waitlist_deliveries AS delivery SET
         state = result.state, since = result.since, code = result.code, reply = result.reply
-    FROM unnest($2::bigint[], $3::bigint[], $4::text[], $5::timestamptz[], $6::bigint[], $7::text[])
-        AS result (number, attempt, state, since, code, reply)
-    WHERE delivery.message = $1::text AND delivery.number = result.number
+    FROM unnest($2::bigint[], $3::bytea[], $4::bigint[], $5::text[], $6::timestamptz[], $7::bigint[], $8::text[])
+        AS result (number, recipient, attempt, state, since, code, reply)
+    WHERE delivery.message = $1::text AND delivery.number = result.number AND delivery.recipient = result.recipient
         AND delivery.attempts = result.attempt
         AND (delivery.state IN ('sending', 'unknown') OR delivery.state = result.state)
     RETURNING delivery.number";

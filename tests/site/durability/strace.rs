@@ -184,8 +184,9 @@ static HEX_STRING: LazyLock<Regex> = LazyLock::new(|| regex(r#""((?:\\x[0-9a-f]{
 static OPENED: LazyLock<Regex> = LazyLock::new(|| regex(r"^(?:AT_FDCWD|\d+)<([^>]*)>"));
 static QUOTED: LazyLock<Regex> = LazyLock::new(|| regex(r#""([^"]*)""#));
 static DELIVERY: LazyLock<Regex> = LazyLock::new(|| regex(r#"\{"number":(\d+),"recipient""#));
-static ACCEPTED: LazyLock<Regex> =
-    LazyLock::new(|| regex(r#"\{"number":(\d+),"attempt":\d+,"status":\{"state":"Accepted""#));
+static ACCEPTED: LazyLock<Regex> = LazyLock::new(|| {
+    regex(r#"\{"number":(\d+),"recipient":[^}]*,"attempt":\d+,"status":\{"state":"Accepted""#)
+});
 static EMAIL: LazyLock<Regex> = LazyLock::new(|| regex(r#"\{"email":"([^"]*)"\}"#));
 
 fn regex(pattern: &str) -> Regex {

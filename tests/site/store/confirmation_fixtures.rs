@@ -9,8 +9,8 @@ use std::{
 };
 
 use landing::waitlist::{
-    Delivery, DeliveryResult, DeliveryStart, DeliveryState, DeliveryStatus, Fact, Message,
-    MessageId, Waitlist, WaitlistEntry,
+    Delivery, DeliveryStart, DeliveryState, DeliveryStatus, Fact, Message, MessageId, Waitlist,
+    WaitlistEntry,
 };
 use reqwest::StatusCode;
 use serde_json::json;
@@ -295,13 +295,9 @@ pub(crate) async fn add_attempts(
     for _ in 0..count {
         let begun = list.begin_deliveries(&id, vec![start]).await;
         assert_eq!(begun, Ok(vec![true]));
+        let result = start.result(status.clone());
         start.attempts += 1;
         start.state = status.state;
-        let result = DeliveryResult {
-            number: start.number,
-            attempt: start.attempts,
-            status: status.clone(),
-        };
         assert_eq!(list.finish_deliveries(&id, vec![result]).await, Ok(()));
     }
 }

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use landing::waitlist::{DeliveryResult, DeliveryState, DeliveryStatus, MessageId, Waitlist};
+use landing::waitlist::{DeliveryState, DeliveryStatus, MessageId, Waitlist};
 
 use super::{
     StoreFixture,
@@ -72,8 +72,7 @@ async fn person_whom_another_instance_gives_back_is_asked(fixture: impl StoreFix
     join_from(&site, 3, "ann@example.com").await;
     add_deliveries(&*list, &[("ann@example.com", DeliveryState::Waiting, None)]).await;
     let id = MessageId::confirmation();
-    let number = 1;
-    let start = delivery_start(&*list, number).await;
+    let start = delivery_start(&*list, 1).await;
     assert_eq!(
         list.begin_deliveries(&id, vec![start]).await,
         Ok(vec![true])
@@ -88,12 +87,8 @@ async fn person_whom_another_instance_gives_back_is_asked(fixture: impl StoreFix
         since: Some(SystemTime::now()),
         ..DeliveryStatus::new(DeliveryState::Skipped)
     };
-    let given_back = DeliveryResult {
-        number,
-        attempt: 1,
-        status,
-    };
-    let finished = list.finish_deliveries(&id, vec![given_back]).await;
+    let given_back = vec![start.result(status)];
+    let finished = list.finish_deliveries(&id, given_back).await;
     assert_eq!(finished, Ok(()));
     wait_for_state(&*list, "ann@example.com", DeliveryState::Accepted).await;
     let recipients = all_recipients(&site, &*list, &server).await;

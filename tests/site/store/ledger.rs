@@ -42,6 +42,7 @@ pub(super) fn start(number: u32, state: DeliveryState, attempts: u32) -> Deliver
 pub(super) fn result(number: u32, attempt: u32, status: DeliveryStatus) -> DeliveryResult {
     DeliveryResult {
         number,
+        recipient: hash(number),
         attempt,
         status,
     }

@@ -9,7 +9,9 @@ use std::{
     time::{Duration, UNIX_EPOCH},
 };
 
-use landing::waitlist::{Delivery, DeliveryState, Ledger, Message, Waitlist};
+use landing::waitlist::{
+    Delivery, DeliveryState, DeliveryStatus, Ledger, Message, StoreError, Waitlist,
+};
 use tokio::{join, task::block_in_place};
 
 use super::{SharedDatabase, is_outage, open_url};
@@ -121,4 +123,10 @@ async fn send_takes_over_no_delivery_of_somebody_else() {
     let own = Delivery::waiting(hash(1)).start(0);
     let begun = list.begin_deliveries(&launch, vec![own]).await;
     assert_eq!(begun, Ok(vec![true]));
+    // The message that was under way when the standby was promoted.
+    let refused = DeliveryStatus::new(DeliveryState::Refused);
+    let finished = list
+        .finish_deliveries(&launch, vec![late.result(refused)])
+        .await;
+    assert_eq!(finished, Err(StoreError::Superseded));
 }
