@@ -37,7 +37,7 @@ use crate::{
     config::Config,
     copy,
     server::{AppState, WebhookSender, run_webhook, serve},
-    waitlist::{Outage, PendingEvents, SledWaitlist, Waitlist},
+    waitlist::{Outage, SledWaitlist, Waitlist},
 };
 
 #[derive(clap::Args)]
@@ -246,9 +246,7 @@ fn open(
     };
     let begin = async {
         let pending = served.list.pending_events().await?;
-        if webhook.is_none()
-            && let Some(PendingEvents { count: 1.., .. }) = pending
-        {
+        if webhook.is_none() && pending.is_some_and(|it| it.count > 0) {
             tracing::warn!(
                 "events that waited for the webhook are dropped, because --webhook is not set"
             );

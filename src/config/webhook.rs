@@ -1,6 +1,7 @@
 //! The options of the webhook, which reports each person who joins, confirms or leaves to another program of the owner.
 
 use base64::{Engine, prelude::BASE64_STANDARD};
+use hyper::Uri;
 use ring::hmac;
 use url::{Host, Url};
 
@@ -92,6 +93,8 @@ impl WebhookOptions {
 /// Parses a URL of a webhook.
 fn parse_url(text: &str) -> Option<Url> {
     let url = Url::parse(text.trim()).ok()?;
+    // What requests need has stricter rules.
+    Uri::try_from(url.as_str()).ok()?;
     let is_loopback = match url.host()? {
         Host::Domain(name) => name == "localhost",
         Host::Ipv4(ip) => ip.is_loopback(),

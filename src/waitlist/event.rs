@@ -15,7 +15,7 @@ use super::{
 };
 
 /// How long a process has the events of a list for itself after it has asked for them.
-pub const EVENT_LEASE: Duration = Duration::from_secs(60);
+pub const EVENT_LEASE: Duration = Duration::from_secs(30);
 
 /// Something that happened to a person on the list.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -140,6 +140,7 @@ fn invalid_settings_say_what_to_do_and_show_no_secret() {
             "without a user and a password",
         ),
         ("hooks.example/token", SECRET, "expected https://HOST/PATH"),
+        ("https://{host}/token", SECRET, "expected https://HOST/PATH"),
         ("https://hooks.example/token", "", "openssl rand -base64 32"),
         (
             "https://hooks.example/token",

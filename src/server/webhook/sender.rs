@@ -1,6 +1,6 @@
 //! Sends an event, signed as the Standard Webhooks specification says.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use axum::body::Body;
 use base64::{Engine, prelude::BASE64_STANDARD};
@@ -36,11 +36,12 @@ pub struct WebhookTimes {
     pub poll_interval: Duration,
     /// The first pause after a failure.
     pub shortest_pause: Duration,
-    /// The longest pause of all events. With the first of these, many events that the receiver cannot handle still let the
+    /// The longest pause of all events. After a success, a failure is reported once nothing was accepted for this time. With
+    /// the first of these pauses, many events that the receiver cannot handle still let the
     /// others pass within hours.
     pub longest_pause_for_all: Duration,
-    /// The longest pause of a person whose event has failed. After this time without a success, older events are given up
-    /// without a try, and a failure is reported again.
+    /// The longest pause of a person whose event has failed. After this time without a success, old events are given up
+    /// without a try.
     pub longest_pause: Duration,
     /// The age at which an event that fails is given up.
     pub max_age: Duration,
@@ -83,8 +84,7 @@ impl WebhookSender {
         });
         let body = body.to_string();
         // The time of the attempt, so that nobody can send it again later.
-        let now = Timestamp::try_from(SystemTime::now()).unwrap_or_default();
-        let now = now.as_second();
+        let now = Timestamp::now().as_second();
         let signature = hmac::sign(&self.settings.key, format!("{id}.{now}.{body}").as_bytes());
         let signature = BASE64_STANDARD.encode(signature);
         let request = Request::post(self.settings.url.as_str())

@@ -24,7 +24,7 @@ const LEASE_RENEWAL: Duration = Duration::from_secs(EVENT_LEASE.as_secs() / 3);
 /// Pause after the store has failed.
 const STORE_PAUSE: Duration = Duration::from_secs(5);
 
-/// Sends the events of a list. Ends when the list no longer records them.
+/// Sends the events of a list, while it records them.
 pub async fn run_webhook(sender: &WebhookSender, list: &dyn Waitlist) {
     let mut task = Task {
         sender,
@@ -34,15 +34,15 @@ pub async fn run_webhook(sender: &WebhookSender, list: &dyn Waitlist) {
         failed: HashMap::new(),
         failing_since: None,
         is_reported: false,
-        reported_at: None,
+        has_reported: false,
         paused_until: Instant::now(),
+        is_stopped: false,
         given_up: 0,
     };
     let warning = WarningThrottle::default();
     loop {
         let pause = match task.send_pending().await {
-            Ok(false) => return,
-            Ok(true) => task.pause_left().min(LEASE_RENEWAL),
+            Ok(()) => task.pause_left().min(LEASE_RENEWAL),
             Err(error) => {
                 if warning.try_acquire() {
                     tracing::warn!("the webhook waits for the list: {error}");
@@ -73,33 +73,39 @@ struct Task<'a> {
     failing_since: Option<Instant>,
     /// Whether that was reported.
     is_reported: bool,
-    /// When it or an earlier failure was reported.
-    reported_at: Option<Instant>,
+    /// Whether it or an earlier failure was reported.
+    has_reported: bool,
     /// Until when all events wait.
     paused_until: Instant,
+    /// Whether the list records no events.
+    is_stopped: bool,
     /// Events that were given up since the last warning.
     given_up: u64,
 }
 
 impl Task<'_> {
-    /// Goes on with the round until an event fails, or the round ends. Returns whether others may follow.
-    async fn send_pending(&mut self) -> Result<bool, StoreError> {
+    /// Goes on with the round until an event fails, or the round ends.
+    async fn send_pending(&mut self) -> Result<(), StoreError> {
         loop {
             let read_at = Instant::now();
             let Some(events) = self.list.events_after(self.last).await? else {
-                tracing::warn!(
-                    "the webhook stops until the next start, and its events were dropped: its endpoint replied 410 Gone, \
-                     or another server runs without --webhook"
-                );
-                return Ok(false);
+                if !std::mem::replace(&mut self.is_stopped, true) {
+                    tracing::warn!(
+                        "the webhook stops until a server starts with one, and its events were dropped: its endpoint \
+                         replied 410 Gone, or a server runs without --webhook"
+                    );
+                }
+                self.paused_until = Instant::now() + self.sender.times.longest_pause_for_all;
+                return Ok(());
             };
+            self.is_stopped = false;
             if events.is_empty() {
                 (self.last, self.round_begun) = (0, Instant::now());
-                return Ok(true);
+                return Ok(());
             }
             for (number, event) in events {
                 if !self.pause_left().is_zero() {
-                    return Ok(true);
+                    return Ok(());
                 }
                 if read_at.elapsed() > LEASE_RENEWAL {
                     break;
@@ -120,7 +126,11 @@ impl Task<'_> {
         let (age, key) = (age.unwrap_or_default(), event.email.key());
         let is_old = age > self.sender.times.max_age;
         // No server may have run for days, so an old event is tried too, unless nothing has worked for long.
-        let is_hopeless = is_old && self.failing_since.is_some_and(|it| self.is_long_ago(it));
+        let longest_pause = self.sender.times.longest_pause;
+        let is_hopeless = is_old
+            && self
+                .failing_since
+                .is_some_and(|it| it.elapsed() > longest_pause);
         let is_last_try = is_old && self.failed.contains_key(&key);
         let is_accepted = !is_hopeless && self.attempt(event, age).await?;
         if is_accepted || is_hopeless || is_last_try {
@@ -156,20 +166,18 @@ impl Task<'_> {
         Ok(false)
     }
 
-    /// Reports a failure once, and the next one six hours later at the earliest: a single event may fail again and again, and
-    /// others be accepted in between.
+    /// Reports the first failure. After a success, the next one is reported if nothing was accepted for a while: a single event
+    /// may fail again and again, and others be accepted in between.
     fn note_failure(&mut self, reason: &str) {
-        if !self.is_reported && self.reported_at.is_none_or(|it| self.is_long_ago(it)) {
-            (self.is_reported, self.reported_at) = (true, Some(Instant::now()));
+        let pause = self.sender.times.longest_pause_for_all;
+        let is_outage = self.failing_since.is_some_and(|it| it.elapsed() > pause);
+        if !self.is_reported && (is_outage || !self.has_reported) {
+            (self.is_reported, self.has_reported) = (true, true);
             tracing::warn!(
                 "the webhook fails: {reason}; events are sent again for three days, with growing pauses; `landing check` \
                  counts those that wait"
             );
         }
-    }
-
-    fn is_long_ago(&self, time: Instant) -> bool {
-        time.elapsed() > self.sender.times.longest_pause
     }
 
     /// Returns how long all events wait from now on.

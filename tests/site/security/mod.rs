@@ -9,7 +9,7 @@ mod control_socket_limits;
 mod http2;
 #[cfg(target_os = "linux")]
 mod log_output;
-mod overload;
+pub(crate) mod overload;
 mod rate_limit;
 mod readiness;
 mod shutdown;

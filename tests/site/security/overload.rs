@@ -29,7 +29,7 @@ fn panicking_store() -> impl Waitlist {
 
 /// The log of one thread, kept in memory.
 #[derive(Clone, Default)]
-pub(super) struct CapturedLog(Arc<Mutex<Vec<u8>>>);
+pub(crate) struct CapturedLog(Arc<Mutex<Vec<u8>>>);
 
 /// With a single subscriber, tracing asks the thread that logs a line first whether anybody wants such lines. That may
 /// be the thread of a test without a subscriber, and then the line is never logged. With two, it asks both.
@@ -40,7 +40,7 @@ impl CapturedLog {
     /// Captures the log of this thread until the guard is dropped.
     ///
     /// A test with a current-thread runtime runs its site on this thread.
-    pub(super) fn start() -> (Self, DefaultGuard) {
+    pub(crate) fn start() -> (Self, DefaultGuard) {
         LazyLock::force(&SECOND_SUBSCRIBER);
         let captured = Self::default();
         let writer = captured.clone();
@@ -49,7 +49,7 @@ impl CapturedLog {
         (captured, tracing::subscriber::set_default(log))
     }
 
-    pub(super) fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let bytes = self.0.lock().expect("no panic").clone();
         String::from_utf8(bytes).expect("text")
     }

@@ -19,12 +19,12 @@ use tokio::time::{sleep, timeout};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{
-    StoreFixture,
+    MemoryFixture, StoreFixture,
     confirmation_fixtures::open,
     email, erase, join,
     webhook_endpoint::{Endpoint, Received, Reply, SECRET},
 };
-use crate::{fixtures::parse_config, process::TEST_TIMEOUT};
+use crate::{fixtures::parse_config, process::TEST_TIMEOUT, security::overload::CapturedLog};
 
 conformance_tests! {
     events_are_signed_and_say_what_is_documented,
@@ -236,6 +236,31 @@ async fn event_that_fails_stops_only_its_person(fixture: impl StoreFixture) {
     }
 }
 
+/// An event that was rejected, and others that were accepted since, do not hide that nothing is accepted any more.
+#[tokio::test]
+async fn outage_is_reported_soon_after_another_failure() {
+    let (captured, _log) = CapturedLog::start();
+    let (is_down, down) = switch();
+    let endpoint = Endpoint::scripted(move |what| match what.contains("poison") || down() {
+        true => Reply::Status(503),
+        false => Reply::Status(200),
+    });
+    let list: Arc<dyn Waitlist> = MemoryFixture::default().open().into();
+    let times = WebhookTimes {
+        longest_pause: Duration::from_secs(600),
+        ..QUICK
+    };
+    let _sending = send(&list, &endpoint.url(), times).await;
+    let reports = |line| captured.text().matches(line).count();
+    join(&*list, "poison@example.com").await;
+    wait_until("it is reported", async || reports("the webhook fails") == 1).await;
+    join(&*list, "ann@example.com").await;
+    wait_until("it works", async || reports("works again") == 1).await;
+    is_down.store(true, Ordering::SeqCst);
+    join(&*list, "bob@example.com").await;
+    wait_until("it is reported", async || reports("the webhook fails") == 2).await;
+}
+
 async fn endpoint_that_is_gone_ends_the_webhook(fixture: impl StoreFixture) {
     let endpoint = Endpoint::scripted(|_| Reply::Status(410));
     let list = open(&fixture);
@@ -243,11 +268,11 @@ async fn endpoint_that_is_gone_ends_the_webhook(fixture: impl StoreFixture) {
     for number in 0..3 {
         join(&*list, &format!("{number}@example.com")).await;
     }
-    let ended = timeout(TEST_TIMEOUT, sending).await;
-    ended.expect("it ends").expect("no panic");
+    wait_until("it ends", async || list.pending_events().await == Ok(None)).await;
     join(&*list, "ann@example.com").await;
     assert_eq!(list.pending_events().await, Ok(None));
     assert_eq!(endpoint.received().len(), 1);
+    drop(sending);
     // The next start.
     let endpoint = Endpoint::start();
     let _sending = send(&list, &endpoint.url(), QUICK).await;
@@ -342,8 +367,13 @@ async fn instances_send_each_event_once(fixture: impl StoreFixture) {
         .record_events(false)
         .await
         .expect("recorded");
-    for task in sending {
-        let ended = timeout(TEST_TIMEOUT, task).await;
-        ended.expect("it ends").expect("no panic");
-    }
+    assert_eq!(first.pending_events().await, Ok(None));
+    join(&*first, "nobody@example.com").await;
+    // A start with one lets all go on.
+    first.record_events(true).await.expect("recorded");
+    join(&*first, "ann@example.com").await;
+    wait_for_pending(&*first, 0).await;
+    let last = endpoint.accepted().pop();
+    assert_eq!(last.as_deref(), Some("person.joined ann@example.com"));
+    assert_eq!(endpoint.accepted().len(), 61);
 }
