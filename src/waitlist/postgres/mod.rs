@@ -240,7 +240,7 @@ impl OwnerList for PostgresWaitlist {
 
     fn compact(&self) -> StoreFuture<'_, Compaction> {
         let reason = "a list in a database is compacted by its database: as the owner of the tables, run VACUUM (FULL) \
-                      waitlist_entries, waitlist_suppressed; sign-ups wait meanwhile";
+                      waitlist_entries, waitlist_suppressed, and after a webhook waitlist_events; sign-ups wait meanwhile";
         Box::pin(ready(Err(StoreError::NotCompacted(reason.into()))))
     }
 
