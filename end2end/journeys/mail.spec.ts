@@ -31,8 +31,8 @@ test(
     // Without the form's script, the link is on a page of its own.
     if ((await visitor.texts("div.waitlist")).length === 0) return;
     await visitor.push("Copy link");
-    await eventually(() => visitor.text("div.waitlist .button")).toBe("Copied");
-    expect(await visitor.focus()).toBe("Copied");
+    // Not over plain HTTP.
+    await eventually(() => visitor.text("div.waitlist .button")).toBe("Not copied");
   },
 );
 

@@ -21,9 +21,16 @@ export default function InvitationPanel({ link, place }: Invitation) {
   }, [lead]);
 
   async function copy() {
+    let result = COPY.COPIED;
     // The same text is spoken again only if it has changed in between.
     setSpoken("");
-    const result = (await writeClipboard(link, input.current)) ? COPY.COPIED : COPY.NOT_COPIED;
+    try {
+      await navigator.clipboard.writeText(link);
+    } catch {
+      // Over plain HTTP, or not allowed. The visitor can copy what is selected.
+      result = COPY.NOT_COPIED;
+      input.current?.select();
+    }
     setLabel(result);
     setSpoken(result);
   }
@@ -64,21 +71,4 @@ function keepFormInPlace(panel: HTMLElement | null) {
   const before = top();
   panel.style.display = "";
   scrollBy({ top: now - before, behavior: "instant" });
-}
-
-/**
- * Returns whether the text is on the clipboard. Over plain HTTP, and where it is not allowed, browsers copy only what is
- * selected in a field with the focus.
- */
-async function writeClipboard(text: string, field: HTMLInputElement | null): Promise<boolean> {
-  try {
-    await navigator.clipboard.writeText(text);
-    return true;
-  } catch {
-    const button = document.activeElement;
-    field?.select();
-    const isCopied = document.execCommand("copy");
-    if (button instanceof HTMLElement) button.focus();
-    return isCopied;
-  }
 }
