@@ -11,7 +11,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::{list_key::ListKeyCache, warning_throttle::WarningThrottle};
+use super::list_key::ListKeyCache;
 use crate::waitlist::{Email, Selection, Standings, StoreError, Waitlist};
 
 /// The line is read again after this time, or this many times the time that reading has taken, if that is longer.
@@ -25,7 +25,6 @@ pub(super) struct StandingsCache {
     latest: watch::Sender<Option<Arc<Standings>>>,
     /// When to read it again. Locked while it is read.
     next_reading: Mutex<Instant>,
-    warning: WarningThrottle,
 }
 
 impl StandingsCache {
@@ -35,7 +34,6 @@ impl StandingsCache {
             key,
             latest: watch::Sender::default(),
             next_reading: Mutex::new(Instant::now()),
-            warning: WarningThrottle::default(),
         })
     }
 
@@ -62,10 +60,7 @@ impl StandingsCache {
         }
         match self.read().await {
             Ok(standings) => drop(self.latest.send_replace(Some(Arc::new(standings)))),
-            Err(error) if self.warning.try_acquire() => {
-                tracing::warn!("cannot read the line in which people wait: {error}");
-            }
-            Err(_) => {}
+            Err(error) => tracing::warn!("cannot read the line in which people wait: {error}"),
         }
         let kept_time = KEPT_TIME_MIN.max(started.elapsed() * KEPT_TIME_FACTOR);
         *next_reading = Instant::now() + kept_time;

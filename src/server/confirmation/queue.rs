@@ -125,15 +125,12 @@ impl Queue {
     ) -> Option<(PendingMessage, ClientKey)> {
         let people = self.people.iter().flat_map(HashMap::values);
         let due = people.filter(|it| it.at <= now);
-        let of_clients = due.flat_map(|it| {
-            it.message
-                .by
-                .iter()
-                .map(move |by| (&it.message, it.order, *by))
-        });
-        let ranked = of_clients.filter_map(|(message, order, by)| {
-            let place = (message.kind, rank(by)?, Reverse(order));
-            Some((place, message, by))
+        let rank = &rank;
+        let ranked = due.flat_map(|QueuedMessage { message, order, .. }| {
+            message.by.iter().filter_map(move |by| {
+                let place = (message.kind, rank(*by)?, Reverse(*order));
+                Some((place, message, *by))
+            })
         });
         let (_, message, by) = ranked.min_by_key(|(place, ..)| *place)?;
         let (kind, key) = (message.kind, message.email.key());
