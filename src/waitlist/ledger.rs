@@ -115,11 +115,9 @@ impl Message {
     }
 
     /// Returns the message with this digest.
-    pub fn with_text_digest(self, text_digest: Option<[u8; 32]>) -> Self {
-        Self {
-            text_digest,
-            ..self
-        }
+    pub fn with_text_digest(mut self, text_digest: Option<[u8; 32]>) -> Self {
+        self.text_digest = text_digest;
+        self
     }
 
     /// Returns the subject, or the first 200 bytes of it.
@@ -326,12 +324,6 @@ impl DeliveryStatus {
 /// Maximum length of an id, in bytes.
 const MAX_BYTES: usize = 64;
 
-/// The ids of the message that asks people to confirm their address, of the days on which a server did, and of the message to
-/// those who have.
-const CONFIRMATION: &str = "confirmation";
-const CONFIRMATION_DAYS: &str = "confirmation-days";
-const WELCOME: &str = "confirmation-welcome";
-
 /// The id of a message, by which the ledger knows who has had it: 1 to 64 characters of `a-z`, `0-9` and `-`.
 #[derive(Clone, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(try_from = "String")]
@@ -351,22 +343,23 @@ impl MessageId {
     /// Returns the id of the message that asks people to confirm their address. It has a delivery for each time that a
     /// person is asked.
     pub fn confirmation() -> Self {
-        Self(CONFIRMATION.into())
+        Self("confirmation".into())
     }
 
     /// Returns the id under which the ledger has the days on which a server has asked people: a delivery to nobody for each.
     pub fn confirmation_days() -> Self {
-        Self(CONFIRMATION_DAYS.into())
+        Self("confirmation-days".into())
     }
 
     /// Returns the id of the message to people who have confirmed their address. It has a delivery for each.
     pub fn welcome() -> Self {
-        Self(WELCOME.into())
+        Self("confirmation-welcome".into())
     }
 
     /// Returns whether a server uses this id. The owner cannot.
     pub fn is_reserved(&self) -> bool {
-        [CONFIRMATION, CONFIRMATION_DAYS, WELCOME].contains(&&*self.0)
+        let (code, days) = (Self::confirmation(), Self::confirmation_days());
+        [code, days, Self::welcome()].contains(self)
     }
 
     /// Wraps an id that was parsed before it was stored.
@@ -379,8 +372,7 @@ impl FromStr for MessageId {
     type Err = InvalidMessageId;
 
     fn from_str(text: &str) -> Result<Self, InvalidMessageId> {
-        let is_valid =
-            |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        let is_valid = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-');
         if text.is_empty() || text.len() > MAX_BYTES || !text.bytes().all(is_valid) {
             return Err(InvalidMessageId);
         }

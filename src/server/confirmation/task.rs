@@ -210,7 +210,7 @@ impl Task<'_> {
         message: &PendingMessage,
         by: ClientKey,
     ) -> Result<Option<Due>, SendError> {
-        let kind = message.kind;
+        let (kind, mut retry) = (message.kind, message.retry);
         // After connecting, which takes time: the person may have left or confirmed a moment ago.
         let entry = self.confirmation.list.person(&message.email).await?;
         let Some(entry) = entry.filter(|it| kind.is_for(it)) else {
@@ -219,7 +219,6 @@ impl Task<'_> {
         let key = self.confirmation.key.get().await?;
         let recipient = key.hash(entry.email.key());
         let mailbox = hash_mailbox(&key, &entry.email);
-        let mut retry = message.retry;
         // A sweep has found the person too, another process has asked, or the person has joined again during the message.
         if retry.is_none() && self.was_sent(kind, recipient, &entry) {
             let recipients = self.read_ledger(kind).await?;
