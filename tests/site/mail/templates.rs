@@ -1,4 +1,4 @@
-//! The text of messages. `send-templates.txt` of the commands has their errors.
+//! The text of messages. `send-templates.txt` of the commands has their front matter and their errors.
 
 use landing::mail::{Placeholders, RenderedMessage, Template};
 
@@ -68,46 +68,6 @@ fn placeholders_are_filled_everywhere_and_escaped_in_html() {
     let escaped = "<p>&lt;A&gt; &amp; {position} <code>&lt;A&gt; &amp; {position}</code> \
          <a href=\"https://x.example/?p=&lt;A&gt; &amp; {position}&amp;n=42\">x</a></p>";
     assert!(html.contains(escaped), "{html}");
-}
-
-#[test]
-fn unsubscribe_link_is_in_the_message_once() {
-    for body in ["Leave: {unsubscribe}", "[Leave]({unsubscribe})", "Hello"] {
-        let RenderedMessage { text, html, .. } = render(body);
-        assert_eq!(text.matches(UNSUBSCRIBE).count(), 1, "{text}");
-        assert_eq!(
-            html.matches(&format!("href=\"{}\"", UNSUBSCRIBE)).count(),
-            1,
-            "{html}"
-        );
-    }
-}
-
-#[test]
-fn subject_and_id_are_in_the_front_matter() {
-    let parse = |name: &str, text: &str| {
-        let template = Template::parse(name, text).unwrap_or_else(|error| panic!("{error}"));
-        (template.id().to_string(), template.render(&VALUES).subject)
-    };
-    for text in [
-        "---\nsubject: {product} is open\n---\nHi",
-        "\u{feff}---\r\nsubject: \"{product} is open\"\r\n---\r\nHi",
-        "\n\n---\n# a comment\n\nsubject:'{product} is open'\n---\nHi",
-    ] {
-        assert_eq!(
-            parse("mail/We are open.md", text),
-            ("we-are-open".into(), "Steward is open".into())
-        );
-    }
-    for (name, id) in [
-        ("news.1", "news-1"),
-        ("news.1.md", "news-1"),
-        ("news.txt", "news"),
-    ] {
-        assert_eq!(parse(name, "---\nsubject: Hi\n---\nHi").0, id);
-    }
-    let with_id = "---\nid: beta-2\nsubject: Hi {position}\n---\nHi";
-    assert_eq!(parse("x.md", with_id), ("beta-2".into(), "Hi 42".into()));
 }
 
 proptest::proptest! {
