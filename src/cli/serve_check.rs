@@ -49,14 +49,13 @@ pub(super) fn run(
         writeln!(out, "address: {address}")?;
         writeln!(out, "origin: {}", origin.as_str())?;
         if let Some(settings) = confirm_settings {
-            let (mail, welcome) = (settings.mail, settings.welcome);
             writeln!(
                 out,
                 "confirmations: from {} by {}",
-                mail.from.mailbox(),
-                mail.smtp
+                settings.mail.from.mailbox(),
+                settings.mail.smtp
             )?;
-            if let Some(file) = welcome {
+            if let Some(file) = settings.welcome {
                 writeln!(out, "welcome: {}", file.display())?;
             }
         }

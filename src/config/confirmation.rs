@@ -87,10 +87,7 @@ impl Config {
     pub fn confirm_settings(&self) -> Result<Option<ConfirmSettings>, InvalidMailSetting> {
         let welcome = self.confirm.welcome.clone();
         if !self.confirms() {
-            return match welcome {
-                Some(_) => Err(InvalidMailSetting::WelcomeUnconfirmed),
-                None => Ok(None),
-            };
+            return welcome.map_or(Ok(None), |_| Err(InvalidMailSetting::WelcomeUnconfirmed));
         }
         let origin = self.origin.clone();
         Ok(Some(ConfirmSettings {
