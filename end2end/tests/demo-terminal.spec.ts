@@ -38,7 +38,7 @@ test(
           texts.map((text) => [...text.getClientRects()].map(({ width }) => Math.round(width))),
         );
     const dimmed = await widths();
-    await page.clock.runFor(1000);
+    await page.clock.runFor(1050);
     await expect(landing.shownLines).toHaveCount(1);
     expect(await widths()).toEqual(dimmed);
     await page.clock.runFor(800);
