@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    io::{self, BufRead, PipeReader, Read, Write},
+    io::{self, BufRead, BufReader, PipeReader, Read, Write},
     net::TcpStream,
     os::{fd::AsFd, unix::net::UnixListener},
     process::Stdio,
@@ -127,6 +127,10 @@ fn interrupted_export_exits() {
     drop(server.accept().expect("the command connects"));
     let respond = |line: &[u8]| {
         let (mut connection, _) = server.accept().expect("the command connects again");
+        // A request that arrives after the end of the connection would fail.
+        let mut request = String::new();
+        let read = BufReader::new(&connection).read_line(&mut request);
+        read.expect("a request");
         connection.write_all(line).expect("the command reads");
         connection
     };
