@@ -6,11 +6,14 @@ import * as COPY from "./copy.json";
 // As each island, or React would be split into more chunks.
 export { hydrate } from "../hydrate";
 
-export default function InvitationPanel({ link, place }: Invitation) {
+/** The invitation, and the label of its link. */
+export type InvitationPanelProps = Invitation & { label: string };
+
+export default function InvitationPanel({ label, link, place }: InvitationPanelProps) {
   const id = useId();
   const panel = useRef<HTMLDivElement>(null);
   const input = useRef<HTMLInputElement>(null);
-  const [label, setLabel] = useState(COPY.COPY_LINK);
+  const [copyLabel, setCopyLabel] = useState(COPY.COPY_LINK);
   const [spoken, setSpoken] = useState("");
   const lead = COPY.PLACE.replace("{place}", String(place));
   useLayoutEffect(() => keepFormInPlace(panel.current), []);
@@ -31,7 +34,7 @@ export default function InvitationPanel({ link, place }: Invitation) {
       result = COPY.NOT_COPIED;
       input.current?.select();
     }
-    setLabel(result);
+    setCopyLabel(result);
     setSpoken(result);
   }
   return (
@@ -43,16 +46,16 @@ export default function InvitationPanel({ link, place }: Invitation) {
       style={{ marginBlockStart: "var(--space)" }}
     >
       <p className="waitlist-lead">{lead}</p>
-      <label htmlFor={id}>{COPY.INVITE_LINK}</label>
+      <label htmlFor={id}>{label}</label>
       <input ref={input} id={id} readOnly value={link} onFocus={(event) => event.target.select()} />
       <button
         type="button"
         className="button"
         data-label={COPY.COPY_LINK}
         onClick={() => void copy()}
-        onBlur={() => setLabel(COPY.COPY_LINK)}
+        onBlur={() => setCopyLabel(COPY.COPY_LINK)}
       >
-        <span key={label}>{label}</span>
+        <span key={copyLabel}>{copyLabel}</span>
       </button>
       <p className="visually-hidden" role="status">
         {spoken}

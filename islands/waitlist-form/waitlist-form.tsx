@@ -6,7 +6,8 @@
  * elements that password managers and translators have added.
  */
 import { type FunctionComponent, lazy, Suspense, useId } from "react";
-import type { FormState, Invitation, WaitlistFormProps } from "../bindings/wire";
+import type { FormState, WaitlistFormProps } from "../bindings/wire";
+import type { InvitationPanelProps } from "../invitation/panel";
 import * as COPY from "./copy.json";
 import { useCountLine } from "./use-count-line";
 import { fieldValue, type FormControls, useForm } from "./use-form";
@@ -14,8 +15,14 @@ import { fieldValue, type FormControls, useForm } from "./use-form";
 export { hydrate } from "../hydrate";
 
 /** Only for sites that show invitations. If it cannot be loaded, the link is shown: nobody gets it a second time. */
-const InvitationPanel = lazy<FunctionComponent<Invitation>>(() =>
-  import("../invitation/panel").catch(() => ({ default: ({ link }) => <p>{link}</p> })),
+const InvitationPanel = lazy<FunctionComponent<InvitationPanelProps>>(() =>
+  import("../invitation/panel").catch(() => ({
+    default: ({ label, link }) => (
+      <p className="note">
+        {label}: {link}
+      </p>
+    ),
+  })),
 );
 
 /** What the steps differ in. */
@@ -83,7 +90,7 @@ export default function WaitlistForm(props: WaitlistFormProps) {
       </form>
       {invitation && (
         <Suspense>
-          <InvitationPanel key={invitation.link} {...invitation} />
+          <InvitationPanel key={invitation.link} label={COPY.INVITE_LINK} {...invitation} />
         </Suspense>
       )}
     </>
