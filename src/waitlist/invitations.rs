@@ -12,7 +12,7 @@ use super::{
     email::Email,
     entry::{Source, WaitlistEntry},
     mailbox::hash_mailbox,
-    suppression::{AddressHash, ListKey},
+    suppression::ListKey,
 };
 
 /// What the source of an invited person begins with. The code follows, in 16 hexadecimal digits.
@@ -55,8 +55,8 @@ impl Source {
 /// who have invited as many, people who joined earlier.
 pub struct Standings {
     key: ListKey,
-    /// The mailboxes of the people invited, of each inviter.
-    invited: HashMap<InviteCode, HashSet<AddressHash>>,
+    /// The number of people invited, of each inviter.
+    invitations: HashMap<InviteCode, u64>,
     /// The place of each person, from 1.
     places: HashMap<InviteCode, u64>,
 }
@@ -84,28 +84,22 @@ impl Standings {
             }
         }
         counted.sort_by_key(|(since, ..)| *since);
-        let mut seen = HashSet::new();
-        let mut invited = HashMap::<InviteCode, HashSet<AddressHash>>::new();
+        let mailboxes: HashMap<_, _> = people.iter().copied().collect();
+        let (mut seen, mut invitations) = (HashSet::new(), HashMap::new());
         for (_, mailbox, inviter) in counted {
             if seen.insert(mailbox)
                 && let Some(inviter) = inviter
+                && mailboxes.get(&inviter) != Some(&mailbox)
             {
-                invited.entry(inviter).or_default().insert(mailbox);
+                *invitations.entry(inviter).or_default() += 1;
             }
         }
-        for (code, mailbox) in &people {
-            if let Some(invited) = invited.get_mut(code) {
-                // Somebody may have come back after their own second address.
-                invited.remove(mailbox);
-            }
-        }
-        let invitations = |code: InviteCode| invited.get(&code).map_or(0, HashSet::len);
-        people.sort_by_cached_key(|(code, _)| Reverse(invitations(*code)));
+        people.sort_by_cached_key(|(code, _)| Reverse(invitations.get(code).copied()));
         let codes = people.into_iter().map(|(code, _)| code);
         Ok(Self {
             key,
             places: codes.zip(1..).collect(),
-            invited,
+            invitations,
         })
     }
 
@@ -114,8 +108,7 @@ impl Standings {
     /// first to. The person's own mailbox does not count.
     pub fn invitations(&self, email: &Email) -> u64 {
         let code = invite_code(&self.key, email);
-        let invited = self.invited.get(&code);
-        invited.map_or(0, |it| it.len() as u64)
+        self.invitations.get(&code).copied().unwrap_or_default()
     }
 
     /// Returns the place of a person, from 1, or `None` if the person was not on the list when it was read.
