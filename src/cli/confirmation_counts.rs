@@ -59,7 +59,7 @@ impl ConfirmationCounts {
     /// Counts a person on the list.
     pub(super) fn add(&mut self, entry: &WaitlistEntry) {
         let hash = self.key.hash(entry.email.key());
-        self.waiting += u64::from(self.recipients.is_due(hash, entry, self.now));
+        self.waiting += u64::from(self.recipients.due(hash, entry, self.now).is_some());
         self.given_up += u64::from(self.recipients.is_given_up(hash, entry, self.now));
     }
 

@@ -15,8 +15,6 @@ pub enum MessageKind {
 }
 
 impl MessageKind {
-    pub(super) const ALL: [Self; 2] = [Self::Code, Self::Welcome];
-
     /// Returns the id of the message in the ledger.
     pub fn id(self) -> MessageId {
         match self {

@@ -16,8 +16,8 @@ pub(super) const PEOPLE_MAX: usize = 1 << 14;
 const PEOPLE_OF_CLIENT_MAX: usize = PEOPLE_MAX / 8;
 /// Maximum number of clients of a person.
 const CLIENTS_MAX: usize = 8;
-/// Maximum number of people who wait for a welcome.
-const WELCOMES_MAX: usize = PEOPLE_MAX / 4;
+/// Maximum number of people of each kind of message who are not waiting for it now.
+const LATER_MAX: usize = PEOPLE_MAX / 2;
 
 /// A message that waits to be sent.
 #[derive(Clone, Debug)]
@@ -97,11 +97,7 @@ impl Queue {
 
     /// Adds a person who comes after those who have signed up since, and not before `at`.
     pub(super) fn add_later(&mut self, message: PendingMessage, at: Instant) {
-        let max = match message.kind {
-            MessageKind::Code => PEOPLE_MAX / 2,
-            MessageKind::Welcome => WELCOMES_MAX,
-        };
-        if self.of(message.kind).len() < max {
+        if self.of(message.kind).len() < LATER_MAX {
             self.added += 1;
             self.insert(message, at, -self.added);
         }

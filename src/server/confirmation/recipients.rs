@@ -43,7 +43,7 @@ struct LastDelivery {
 
 /// How to send a message to a person.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Due {
+pub struct Due {
     /// The delivery that is tried again, if there is one.
     pub(super) retry: Option<DeliveryStart>,
     /// How long to wait.
@@ -73,18 +73,8 @@ impl Recipients {
         }
     }
 
-    /// Returns whether a message to a person is still to be sent.
-    pub fn is_due(&self, hash: AddressHash, entry: &WaitlistEntry, now: SystemTime) -> bool {
-        self.due(hash, entry, now).is_some()
-    }
-
     /// Returns how to send the message to a person: nothing was sent since the last sign-up, or it must be tried again.
-    pub(super) fn due(
-        &self,
-        hash: AddressHash,
-        entry: &WaitlistEntry,
-        now: SystemTime,
-    ) -> Option<Due> {
+    pub fn due(&self, hash: AddressHash, entry: &WaitlistEntry, now: SystemTime) -> Option<Due> {
         let asked_at = match self.kind {
             MessageKind::Code => entry.asked_at,
             MessageKind::Welcome => self.since.filter(|it| entry.confirmed_at >= Some(*it)),
@@ -120,7 +110,7 @@ impl Recipients {
     pub fn is_given_up(&self, hash: AddressHash, entry: &WaitlistEntry, now: SystemTime) -> bool {
         let last = self.people.get(&hash);
         let has_failed = last.is_some_and(|last| is_open(last.start.state));
-        self.kind.is_for(entry) && has_failed && !self.is_due(hash, entry, now)
+        self.kind.is_for(entry) && has_failed && self.due(hash, entry, now).is_none()
     }
 
     /// Returns whether the time of a person who has not confirmed the address is up: the mail server has accepted a message

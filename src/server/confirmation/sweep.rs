@@ -8,8 +8,8 @@ use std::{
 use super::{
     history::{DAY, age},
     kind::MessageKind,
-    queue::PEOPLE_MAX,
-    recipients::{Due, Recipients, finish},
+    queue::{PEOPLE_MAX, PendingMessage},
+    recipients::{Recipients, finish},
 };
 use crate::waitlist::{
     AddressHash, CALL_MAX, Delivery, DeliveryState, DeliveryStatus, Email, Erasure, ListKey,
@@ -24,9 +24,9 @@ const DAY_INTERVAL: Duration = Duration::from_secs(23 * 60 * 60);
 /// The result of a search.
 #[derive(Default)]
 pub(super) struct Findings {
-    /// The people who must get a message, of each kind, the newest first. If there are too many for the queue, the oldest are
-    /// missing.
-    pub(super) due: [VecDeque<(Email, Due)>; 2],
+    /// The messages that people must get, of each kind, and how long to wait. The newest comes first. If there are too many
+    /// for the queue, the oldest are missing.
+    pub(super) due: [VecDeque<(PendingMessage, Duration)>; 2],
     /// People who have not confirmed in time.
     pub(super) expired: Vec<Email>,
     /// The mailboxes of the people who got a message in the last day.
@@ -56,7 +56,8 @@ pub(super) fn find(
         if let Some((kind, due)) = kinds.find_map(|it| Some((it.kind, it.due(hash, &entry, now)?)))
         {
             let people = &mut found.due[kind as usize];
-            people.push_front((entry.email, due));
+            let message = PendingMessage::found(kind, entry.email, due.retry);
+            people.push_front((message, due.pause));
             // The queue takes no more from a sweep.
             people.truncate(PEOPLE_MAX);
         } else if found.expired.len() < EXPIRED_MAX

@@ -357,14 +357,9 @@ impl Task<'_> {
         let found = spawn_blocking(search).await;
         let found = found.map_err(|_| StoreError::Unreadable)??;
         self.history.add_mailboxes(found.mailboxes);
-        {
-            let mut queue = self.confirmation.queue();
-            for (kind, people) in MessageKind::ALL.into_iter().zip(found.due) {
-                for (email, due) in people {
-                    let message = PendingMessage::found(kind, email, due.retry);
-                    queue.add_later(message, Instant::now() + due.pause);
-                }
-            }
+        for (message, pause) in found.due.into_iter().flatten() {
+            let at = Instant::now() + pause;
+            self.confirmation.queue().add_later(message, at);
         }
         sweep::erase(&**list, &found.expired, days, now).await
     }
