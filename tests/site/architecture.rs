@@ -1,11 +1,14 @@
-//! Enforces the layers of the code: which modules and libraries a module may use.
+//! Enforces the layers of the code: which modules and libraries a module may use, and that no modules import each other in a
+//! circle.
 
 use std::{
+    collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
 };
 
 use regex::Regex;
+use syn::{UseTree, visit::Visit};
 
 /// The layers from the top down, as in the table of `src/lib.rs`. A module is a file or a folder of `src`. It
 /// may use modules of its layer and of the layers below.
@@ -81,94 +84,180 @@ fn source_files(folder: &Path, extensions: &[&str]) -> Vec<(String, String)> {
     found
 }
 
-/// Returns whether `code` names a library, or a module of this crate given as `crate::module`.
-fn names(code: &str, name: &str) -> bool {
-    match name.strip_prefix("crate::") {
-        Some("") => code.contains("crate::"),
-        Some(module) => modules_used(code).iter().any(|used| used == module),
-        None => Regex::new(&format!(r"\b{name}"))
-            .expect("valid")
-            .is_match(code),
-    }
+/// The path of a module in this crate.
+type Module = Vec<String>;
+
+/// A module, without those below it.
+struct Source {
+    code: String,
+    /// The modules that it names.
+    imports: BTreeSet<Module>,
 }
 
-/// Returns the modules of this crate that `code` names, alone or in a group.
-fn modules_used(code: &str) -> Vec<String> {
-    let alone = Regex::new(r"\bcrate::(\w+)").expect("valid");
-    let group = Regex::new(r"\bcrate::\{([^;]*)\};").expect("valid");
-    let inner = Regex::new(r"\{[^{}]*\}").expect("valid");
-    let mut used: Vec<String> = alone
-        .captures_iter(code)
-        .map(|found| found[1].into())
+/// Returns the modules of `src`. A `mod.rs` is the module of its folder.
+fn read_modules() -> BTreeMap<Module, Source> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let prefix = format!("{}/", folder.display());
+    let files = source_files(&folder, &[".rs"]).into_iter();
+    let files: BTreeMap<_, _> = files
+        .map(|(path, code)| {
+            let name = path.trim_start_matches(&prefix).trim_end_matches(".rs");
+            let name = name.trim_end_matches("/mod").split('/');
+            let module = name.filter(|it| *it != "lib").map(str::to_owned);
+            (module.collect::<Module>(), code)
+        })
         .collect();
-    for found in group.captures_iter(code) {
-        let mut list = found[1].to_owned();
-        while inner.is_match(&list) {
-            list = inner.replace_all(&list, "").into_owned();
+    let sources = files.iter().map(|(module, code)| {
+        let mut paths = Paths::default();
+        paths.visit_file(&syn::parse_file(code).expect("valid Rust"));
+        let imports = paths.0.iter();
+        let imports = imports.filter_map(|path| target(module, path, &files));
+        let (code, imports) = (code.clone(), imports.collect());
+        (module.clone(), Source { code, imports })
+    });
+    sources.collect()
+}
+
+/// Collects the paths that a file names.
+#[derive(Default)]
+struct Paths(Vec<Vec<String>>);
+
+impl Paths {
+    fn add_tree(&mut self, prefix: &[String], tree: &UseTree) {
+        let with = |name: &syn::Ident| [prefix, &[name.to_string()]].concat();
+        match tree {
+            UseTree::Path(path) => self.add_tree(&with(&path.ident), &path.tree),
+            UseTree::Name(name) => self.0.push(with(&name.ident)),
+            UseTree::Rename(rename) => self.0.push(with(&rename.ident)),
+            UseTree::Glob(_) => self.0.push(prefix.to_vec()),
+            UseTree::Group(group) => {
+                for tree in &group.items {
+                    self.add_tree(prefix, tree);
+                }
+            }
         }
-        used.extend(
-            list.split(',')
-                .map(|item| item.trim().split("::").next().unwrap_or("").into()),
-        );
     }
-    used
 }
 
-#[test]
-fn finds_single_and_grouped_imports() {
-    let code = "use crate::{\n    app,\n    page::{Page, Site, deep::{A, b}},\n};\nuse crate::wire::Count;";
-    assert_eq!(modules_used(code), ["wire", "app", "page", ""]);
+impl<'a> Visit<'a> for Paths {
+    fn visit_item_use(&mut self, item: &'a syn::ItemUse) {
+        if item.leading_colon.is_none() {
+            self.add_tree(&[], &item.tree);
+        }
+    }
+
+    fn visit_path(&mut self, path: &'a syn::Path) {
+        let segments = path.segments.iter().map(|it| it.ident.to_string());
+        self.0.push(segments.collect());
+        syn::visit::visit_path(self, path);
+    }
+
+    fn visit_macro(&mut self, used: &'a syn::Macro) {
+        let path = Regex::new(r"\bcrate( :: \w+)+").expect("valid");
+        let tokens = used.tokens.to_string();
+        let paths = path.find_iter(&tokens).map(|it| it.as_str().split(" :: "));
+        self.0
+            .extend(paths.map(|it| it.map(str::to_owned).collect()));
+    }
 }
 
-/// Returns the files of a module with their code.
-fn module_files(name: &str) -> Vec<(String, String)> {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let file = source.join(format!("{name}.rs")).display().to_string();
-    let folder = source.join(name).display().to_string() + "/";
-    let mut files = source_files(&source, &[".rs"]);
-    files.retain(|(path, _)| *path == file || path.starts_with(&folder));
-    assert!(
-        !files.is_empty(),
-        "no module {name}; update the tables in this file"
-    );
-    files
+/// Returns the module that a path of a module leads to, if it leads into this crate.
+fn target(module: &Module, path: &[String], modules: &BTreeMap<Module, String>) -> Option<Module> {
+    let (mut base, mut rest) = (module.clone(), path);
+    while let Some((first, others)) = rest.split_first() {
+        match &**first {
+            "crate" => base.clear(),
+            "self" => {}
+            "super" => drop(base.pop()),
+            _ => break,
+        }
+        rest = others;
+    }
+    let is_relative = rest.len() == path.len();
+    let mut found = base;
+    for name in rest {
+        let below = [&found[..], std::slice::from_ref(name)].concat();
+        if !modules.contains_key(&below) {
+            break;
+        }
+        found = below;
+    }
+    // A library, or an item of this file.
+    (!is_relative || found != *module).then_some(found)
+}
+
+/// Returns the number of a module's layer.
+fn layer(module: &Module) -> usize {
+    let name = &*module[0];
+    let layer = LAYERS.iter().position(|it| it.contains(&name));
+    layer.unwrap_or_else(|| panic!("{name} is in no layer"))
 }
 
 #[test]
 fn modules_use_no_layer_above_their_own() {
-    for (index, layer) in LAYERS.iter().enumerate() {
-        let above: Vec<_> = LAYERS[..index].concat();
-        for (path, code) in layer.iter().flat_map(|name| module_files(name)) {
-            for name in &above {
-                assert!(
-                    !names(&code, &format!("crate::{name}")),
-                    "{path} uses {name}"
-                );
-            }
+    let mut modules = read_modules();
+    // It declares all others.
+    modules.remove(&Module::new());
+    for (module, source) in &modules {
+        for used in source.imports.iter().filter(|it| !it.is_empty()) {
+            assert!(layer(module) <= layer(used), "{module:?} uses {used:?}");
         }
     }
 }
 
 #[test]
 fn modules_use_no_forbidden_module_or_library() {
+    let modules = read_modules();
     for (name, forbidden) in FORBIDDEN {
-        for (path, code) in module_files(name) {
+        let parent: Vec<_> = name.split('/').map(str::to_owned).collect();
+        let sources = modules.iter().filter(|(it, _)| it.starts_with(&parent));
+        assert!(sources.clone().count() > 0, "no module {name}");
+        for (module, source) in sources {
             for word in forbidden {
-                assert!(!names(&code, word), "{path} uses {word}");
+                let is_used = match word.strip_prefix("crate::") {
+                    Some(other) => {
+                        let mut used = source.imports.iter();
+                        used.any(|it| it.first().is_some_and(|it| it == other))
+                    }
+                    None => {
+                        let library = Regex::new(&format!(r"\b{word}")).expect("valid");
+                        library.is_match(&source.code)
+                    }
+                };
+                assert!(!is_used, "{module:?} uses {word}");
             }
         }
     }
 }
 
+/// A `mod.rs` may use the modules below it, which it declares.
 #[test]
-fn layers_cover_every_module() {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let known = [LAYERS.concat(), vec!["lib"]].concat();
-    for entry in fs::read_dir(source).expect("readable").flatten() {
-        let path = entry.path();
-        let name = path.file_stem().unwrap_or_default().to_string_lossy();
-        assert!(known.contains(&&*name), "{name} is in no layer");
+fn no_modules_import_each_other_in_a_circle() {
+    let mut imports = read_modules();
+    for (module, source) in &mut imports {
+        source.imports.retain(|target| !target.starts_with(module));
     }
+    let count: usize = imports.values().map(|it| it.imports.len()).sum();
+    assert!(count > 300, "only {count} imports were found");
+    // A module is in no circle if it imports none of the others, or none of them imports it.
+    while let Some(module) = imports
+        .iter()
+        .find(|(module, source)| {
+            let mut targets = source.imports.iter();
+            targets.all(|target| !imports.contains_key(target))
+                || !imports.values().any(|it| it.imports.contains(*module))
+        })
+        .map(|(module, _)| module.clone())
+    {
+        imports.remove(&module);
+    }
+    let in_circles: Vec<_> = imports
+        .iter()
+        .flat_map(|(module, source)| source.imports.iter().map(move |target| (module, target)))
+        .filter(|(_, target)| imports.contains_key(*target))
+        .map(|(module, target)| format!("{} -> {}", module.join("::"), target.join("::")))
+        .collect();
+    assert!(in_circles.is_empty(), "{in_circles:#?}");
 }
 
 /// Returns the folders of the islands: each has a component of its name.

@@ -23,7 +23,6 @@ mod fixtures;
 mod fuzz_corpus;
 mod http;
 mod http_rules;
-mod import_cycles;
 #[cfg(target_os = "linux")]
 mod instances;
 #[cfg(target_os = "linux")]
