@@ -18,7 +18,6 @@ conformance_tests! {
     corrects_many_addresses_to_long_ones,
     concurrent_corrections_and_erasures_report_what_they_did,
     confirmations_win_over_erasures,
-    erases_many_and_reports_each,
     compacts_while_people_join_leave_and_read,
     suppresses_many,
 }
@@ -160,37 +159,6 @@ async fn confirmations_win_over_erasures(fixture: impl StoreFixture) {
     let listed = list.find_many(&confirmed).await.expect("a response");
     assert!(listed.iter().all(|it| *it), "a confirmed person was erased");
     assert_eq!(addresses(&*list).len(), confirmed.len());
-}
-
-async fn erases_many_and_reports_each(fixture: impl StoreFixture) {
-    let list = fixture.open();
-    let person = |number: u64| entry(&format!("{number}@example.com"), number);
-    let joined = list.join_many((0..1000).map(person).collect()).await;
-    joined.expect("a response");
-    let emails: Vec<_> = (0..1200)
-        .step_by(3)
-        .chain([3])
-        .map(|number| email(&format!("{number}@EXAMPLE.com")))
-        .collect();
-    let erased = list
-        .erase_many(&emails, Erasure::Complete)
-        .await
-        .expect("a response");
-    assert_eq!(erased.len(), 401);
-    assert!(erased[..334].iter().all(|erased| *erased));
-    assert!(
-        !erased[334..].iter().any(|erased| *erased),
-        "these addresses are not listed, or are named twice"
-    );
-    assert_eq!(list.count(), 666);
-    drop(list);
-    let list = fixture.open();
-    assert_eq!((list.count(), entries(&*list).len()), (666, 666));
-    assert_eq!(join(&*list, "3@example.com").await, JoinOutcome::New);
-    assert_eq!(
-        join(&*list, "4@example.com").await,
-        JoinOutcome::AlreadyListed
-    );
 }
 
 async fn compacts_while_people_join_leave_and_read(fixture: impl StoreFixture) {

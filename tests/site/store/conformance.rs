@@ -6,13 +6,10 @@ use std::sync::Arc;
 use landing::waitlist::{JoinOutcome, Selection, Waitlist, WaitlistEntry};
 use tokio::task::JoinSet;
 
-use super::{
-    StoreFixture, addresses, entries, entry, erase, join, many_items::ManyItems, read_on_thread,
-};
+use super::{StoreFixture, addresses, entries, entry, erase, join, read_on_thread};
 
 conformance_tests! {
     concurrent_joins_of_an_address_are_new_once,
-    join_all_returns_outcomes_in_order,
     long_list_stays_complete,
     entries_are_ordered_by_sign_up_time,
     snapshot_count_matches_its_entries,
@@ -32,24 +29,6 @@ async fn concurrent_joins_of_an_address_are_new_once(fixture: impl StoreFixture)
         .filter(|outcome| **outcome == JoinOutcome::New);
     assert_eq!((new.count(), list.count()), (300, 300));
     assert_eq!(entries(&*list).len(), 300);
-}
-
-async fn join_all_returns_outcomes_in_order(fixture: impl StoreFixture) {
-    let list = fixture.open();
-    join(&*list, "7@example.com").await;
-    // More sign-ups than fit into one batch, two for each address, in one millisecond.
-    let person = |number: u64| entry(&format!("{}@EXAMPLE.com", number % 300), 5);
-    let joined = list.join_many((0..600).map(person).collect()).await;
-    let expected = (0..600).map(|number| match number {
-        7 | 300.. => JoinOutcome::AlreadyListed,
-        _ => JoinOutcome::New,
-    });
-    assert_eq!(joined, Ok(expected.collect()));
-    assert_eq!(list.join_all(vec![]).await, Ok(vec![]));
-    assert_eq!(list.count(), 300);
-    drop(list);
-    let kept = (0..300).filter(|number| *number != 7).map(person);
-    assert_eq!(entries(&*fixture.open())[..299], kept.collect::<Vec<_>>());
 }
 
 /// The list is longer than any record or batch of a store, with addresses of many lengths.

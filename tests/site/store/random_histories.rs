@@ -139,7 +139,7 @@ fn numbered() -> impl Strategy<Value = Numbered> {
 }
 
 fn event() -> impl Strategy<Value = Event> {
-    let people = || vec(typed(), 1..20);
+    let people = || vec(typed(), 0..20);
     // Most changes are to one message, so that they meet the same deliveries.
     let message = || select(&[0u8, 0, 0, 1, 2][..]);
     let added = |(message, text): (u8, u8)| {
@@ -149,7 +149,7 @@ fn event() -> impl Strategy<Value = Event> {
     };
     let call = prop_oneof![
         6 => sign_up().prop_map(Call::Join),
-        3 => vec(sign_up(), 1..80).prop_map(Call::Import),
+        3 => vec(sign_up(), 0..80).prop_map(Call::Import),
         6 => (people(), erasure()).prop_map(|(people, erasure)| Call::Erase(people, erasure)),
         3 => (typed(), typed()).prop_map(|(old, new)| Call::Correct(old, new)),
         2 => vec((typed(), fact()), 1..40).prop_map(Call::Record),
