@@ -1,5 +1,5 @@
-//! The webhook of the program: its settings, its log, how it stops, and `landing webhook-test`. `store::webhook` sends events,
-//! and `durability::kill_webhook` kills the program.
+//! The webhook of the program: its log, how it stops, and `landing webhook-test`. `webhook.txt` of the commands has its
+//! settings. `store::webhook` sends events, and `durability::kill_webhook` kills the program.
 
 use std::{
     process::{Command, Output},
@@ -117,61 +117,7 @@ fn server_without_a_webhook_sends_and_records_nothing() {
 }
 
 #[test]
-fn invalid_settings_say_what_to_do_and_show_no_secret() {
-    let invalid = [
-        (
-            "http://hooks.example/token",
-            SECRET,
-            "expected https://HOST/PATH",
-        ),
-        (
-            "ftp://127.0.0.1/token",
-            SECRET,
-            "expected https://HOST/PATH",
-        ),
-        (
-            "http://127.0.0.1.example/token",
-            SECRET,
-            "expected https://HOST/PATH",
-        ),
-        (
-            "https://user:token@hooks.example",
-            SECRET,
-            "without a user and a password",
-        ),
-        ("hooks.example/token", SECRET, "expected https://HOST/PATH"),
-        ("https://{host}/token", SECRET, "expected https://HOST/PATH"),
-        ("https://hooks.example/token", "", "openssl rand -base64 32"),
-        (
-            "https://hooks.example/token",
-            "token",
-            "openssl rand -base64 32",
-        ),
-        (
-            "https://hooks.example/token",
-            "whsec_dG9rZW4=",
-            "24 to 64 bytes",
-        ),
-    ];
-    let sandbox = Sandbox::new();
-    for (url, secret, expected) in invalid {
-        for args in [&["serve"][..], &["serve", "--check"], &["webhook-test"]] {
-            let mut command = landing(sandbox.path());
-            command.args(args);
-            command.envs([("LANDING_WEBHOOK", url), ("LANDING_WEBHOOK_SECRET", secret)]);
-            let output = command.output().expect("the program runs");
-            // The service manager must not start the server again.
-            let expected_code = if args == ["webhook-test"] { 1 } else { 2 };
-            assert_eq!(output.status.code(), Some(expected_code));
-            let error = text(&output.stderr);
-            assert!(error.contains(expected), "{url}: {error}");
-            assert!(
-                !error.contains("token") && !error.contains("MfKQ9"),
-                "{error}"
-            );
-        }
-    }
-    assert!(!sandbox.path().join("data").exists(), "no list was created");
+fn debug_output_shows_neither_the_url_nor_the_secret() {
     for url in [
         "https://hooks.example/token",
         "http://localhost:1/token",
@@ -184,20 +130,9 @@ fn invalid_settings_say_what_to_do_and_show_no_secret() {
         let config = parse_config(&options).expect("options");
         let settings = config.webhook.settings().expect("valid");
         let shown = format!("{config:?} {settings:?}");
-        assert!(
-            !shown.contains("token") && !shown.contains("MfKQ9"),
-            "{shown}"
-        );
+        let shows = |secret| shown.contains(secret);
+        assert!(!shows("token") && !shows("MfKQ9"), "{shown}");
     }
-    let mut check = landing(sandbox.path());
-    check.args(["serve", "--check", "--addr", "127.0.0.1:0"]);
-    check.args(["--webhook", "https://hooks.example:8443/token?x"]);
-    let output = check.env("LANDING_WEBHOOK_SECRET", SECRET).output();
-    let printed = text(&output.expect("the program runs").stdout);
-    assert!(
-        printed.contains("webhook: https://hooks.example:8443\n"),
-        "{printed}"
-    );
 }
 
 #[test]
@@ -231,14 +166,5 @@ fn webhook_test_prints_the_response() {
     let printed = text(&output.stdout);
     assert!(printed.contains(" replies 200 OK after "), "{printed}");
     assert!(printed.len() < 2200, "{} bytes", printed.len());
-
-    let output = test(&format!("http://127.0.0.1:{}/token", free_port()));
-    assert_eq!(
-        (output.status.code(), text(&output.stdout)),
-        (Some(1), String::new())
-    );
-    let error = text(&output.stderr);
-    assert!(error.contains(": Connection refused"), "{error}");
-    assert!(!error.contains("token"), "{error}");
     assert!(!sandbox.path().join("data").exists(), "no list was created");
 }

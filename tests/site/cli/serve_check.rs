@@ -1,8 +1,6 @@
-//! `landing serve --check`.
+//! `landing serve --check` with a database. `http/starts.txt` has a directory.
 
-use std::net::TcpListener;
-
-use super::{TestCli, assert_contains, stderr, stdout, with_database, with_server, without_server};
+use super::{TestCli, assert_contains, stderr, stdout, with_database, without_server};
 use crate::postgres_server::{SHARED_SERVER, free_port};
 
 /// Returns the arguments of a check with an address.
@@ -24,15 +22,6 @@ fn free_addr() -> String {
 
 #[test]
 fn running_server_is_no_error() {
-    let cli = with_server();
-    let addr = cli.server.as_ref().expect("a server").addr.clone();
-    let printed = cli.stdout(&check(&addr, &[]));
-    assert_contains(&printed, "/data, in use by a running server\n");
-    let in_use =
-        format!("address: {addr}, in use; stop the running server before the new one starts\n");
-    assert_contains(&printed, &in_use);
-    assert_eq!(cli.server.as_ref().expect("a server").count(), 0);
-
     let cli = with_database();
     let addr = cli.server.as_ref().expect("a server").addr.clone();
     let printed = cli.stdout(&check(&addr, &[]));
@@ -80,15 +69,4 @@ fn reports_missing_privileges_in_a_database() {
             "GRANT {privilege} ON waitlist_suppressed TO {name}"
         ));
     }
-}
-
-#[test]
-fn reports_an_occupied_address() {
-    let cli = without_server();
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let in_use = listener.local_addr().expect("a bound socket").to_string();
-    let error = failure(&cli, &in_use, &[]);
-    assert_contains(&error, "Address already in use");
-    assert_contains(&error, "--addr 127.0.0.1:0");
-    assert!(cli.file_names().is_empty());
 }

@@ -178,6 +178,12 @@ fn sends_print_their_transcripts() {
     assert_replay_with_three_people(&["send", "send-choice", "send-results"]);
 }
 
+#[test]
+fn json_has_the_keys_of_the_transcript() {
+    let mut cli = without_server().with_three_people();
+    assert_file_replays("cli/transcripts/json.txt", |it| replay(it, &mut cli));
+}
+
 /// What they are about does not depend on where the list is.
 #[test]
 fn errors_print_their_transcripts() {
@@ -190,6 +196,7 @@ fn errors_print_their_transcripts() {
         "send-templates",
         "urls",
         "usage",
+        "webhook",
     ] {
         assert_replays_alone(&format!("cli/transcripts/{name}.txt"));
     }

@@ -67,6 +67,22 @@ fn help_lists_every_command_in_a_group_and_with_an_example() {
 }
 
 #[test]
+fn json_of_every_command_has_a_transcript() {
+    let transcript = include_str!("transcripts/json.txt");
+    for command in landing::cli::command().get_subcommands() {
+        let mut arguments = command.get_arguments();
+        let has_json = arguments.any(|it| it.get_long() == Some("json"));
+        let mut arguments = command.get_arguments();
+        let has_dry_run = arguments.any(|it| it.get_long() == Some("dry-run"));
+        let begin = format!("$ keys {}", command.get_name());
+        let mut lines = transcript.lines().filter(|it| it.starts_with(&begin));
+        assert_eq!(lines.clone().next().is_some(), has_json, "{begin}");
+        let is_dry_run = |line: &str| line.ends_with(" --dry-run");
+        assert_eq!(lines.any(is_dry_run), has_json && has_dry_run, "{begin}");
+    }
+}
+
+#[test]
 fn commands_ignore_the_environment_of_the_server() {
     let cli = without_server();
     cli.run_with_input(&["import"], "ann@example.com\n")

@@ -14,6 +14,7 @@ macro_rules! transcripts {
 
 transcripts! {
     api: "api.txt",
+    bodies: "bodies.txt",
     confirmation: "confirmation.txt",
     files: "files.txt",
     head_and_text_files: "head.txt",

@@ -1,9 +1,10 @@
-//! The way out: the token of the unsubscribe link, and one-click unsubscribing (RFC 8058). `http/unsubscribe.txt` has the page.
+//! The way out: the token of the unsubscribe link. `http/unsubscribe.txt` has the page, and `send.txt` of the commands has
+//! one-click unsubscribing (RFC 8058).
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use landing::{
-    mail::{MessageHeaders, PersonTokens, RenderedMessage, TokenPurpose, compose},
+    mail::{PersonTokens, TokenPurpose},
     waitlist::{Email, ListKey, OwnerList, SledWaitlist, StoreError},
 };
 use tempfile::TempDir;
@@ -105,34 +106,5 @@ async fn failure_of_the_list_offers_another_try() {
         assert!(!header(&response, "retry-after").is_empty());
         let page = response.text().await.expect("text");
         assert!(page.contains("Please try again in a minute."), "{page}");
-    }
-}
-
-/// RFC 8058 allows one-click unsubscribing only by https.
-#[test]
-fn one_click_needs_https() {
-    let from = "Steward <hello@steward.test>".parse().expect("a sender");
-    let rendered = RenderedMessage {
-        subject: "Hi".into(),
-        text: "Hi".into(),
-        html: "<p>Hi</p>".into(),
-    };
-    for (url, has_one_click) in [
-        ("https://steward.test/unsubscribe/x", true),
-        ("http://steward.test/unsubscribe/x", false),
-    ] {
-        let headers = MessageHeaders {
-            from: &from,
-            to: &email("ann@example.com"),
-            message_id: "1@steward.test",
-            date: SystemTime::UNIX_EPOCH,
-            host: "steward.test",
-            unsubscribe: Some(url),
-            signer: None,
-        };
-        let message = compose(&headers, &rendered).expect("a message");
-        let message = String::from_utf8(message).expect("ASCII");
-        assert!(message.contains(&format!("List-Unsubscribe: <{url}>")));
-        assert_eq!(message.contains("List-Unsubscribe-Post"), has_one_click);
     }
 }

@@ -1,6 +1,6 @@
-//! What commands show on a terminal.
+//! The progress that commands show on a terminal.
 
-use super::{all_stores, with_three_people, without_server};
+use super::all_stores;
 
 #[cfg(target_os = "linux")]
 #[test]
@@ -27,22 +27,4 @@ fn long_commands_show_progress_on_a_terminal() {
             );
         }
     }
-}
-
-/// Scripts and `--store` get no line that names the list.
-#[cfg(target_os = "linux")]
-#[test]
-fn names_the_list_on_a_terminal_unless_the_owner_does() {
-    for cli in with_three_people() {
-        let shown = cli.shown_on_terminal("count").replace('\r', "");
-        let (location, count) = shown.split_once('\n').expect("two lines");
-        let expected = match &cli.database {
-            Some(_) => "landing: the waitlist in postgres://".to_owned(),
-            None => format!("landing: the waitlist in {}", cli.file("data").display()),
-        };
-        assert!(location.starts_with(&expected), "{location}");
-        assert_eq!(count, "3\n");
-    }
-    let cli = without_server().with_three_people();
-    assert_eq!(cli.shown_on_terminal("count --store data"), "3\r\n");
 }
