@@ -18,7 +18,6 @@ mod send;
 mod send_dkim;
 mod send_failures;
 mod send_ledger;
-mod serve_check;
 pub(crate) mod transcripts;
 mod usage;
 

@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 
 use regex::Regex;
 
-use super::{TestCli, all_stores, with_three_people, without_server};
+use super::{TestCli, all_stores, with_database, with_three_people, without_server};
 use crate::{
     mail::smtp_server::{Action, SmtpServer, Step},
     process::{ServerProcess, wait_until},
@@ -182,6 +182,12 @@ fn sends_print_their_transcripts() {
 fn json_has_the_keys_of_the_transcript() {
     let mut cli = without_server().with_three_people();
     assert_file_replays("cli/transcripts/json.txt", |it| replay(it, &mut cli));
+}
+
+#[test]
+fn databases_print_their_transcript() {
+    let mut cli = with_database();
+    assert_file_replays("cli/transcripts/database.txt", |it| replay(it, &mut cli));
 }
 
 /// What they are about does not depend on where the list is.

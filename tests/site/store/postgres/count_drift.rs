@@ -1,65 +1,12 @@
-//! Count rows that somebody has changed by hand or deleted.
+//! Count rows that somebody has changed by hand or deleted. `database.txt` of the commands has `check --repair`.
 
-use std::{
-    process::{Command, Output},
-    sync::Arc,
-};
+use std::sync::Arc;
 
 use landing::waitlist::{JoinOutcome, OwnerList};
 use tokio::task::JoinSet;
 
 use super::{SharedDatabase, open_url};
 use crate::store::{entries, erase, join};
-
-/// Runs `landing check`.
-fn check(url: &str, options: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_landing"));
-    command.env_clear().env("DATABASE_URL", url).arg("check");
-    command.args(options).output().expect("the program runs")
-}
-
-fn stdout(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn check_repair_corrects_the_count_and_prints_the_difference() {
-    let database = SharedDatabase::create();
-    let list = database.open();
-    for person in 0..5 {
-        join(&list, &format!("{person}@example.com")).await;
-    }
-    for (change, correction) in [
-        ("DELETE FROM waitlist_count", "+5"),
-        (
-            "UPDATE waitlist_count SET entries = entries + 10 WHERE slot = 7",
-            "-10",
-        ),
-        (
-            "DELETE FROM waitlist_entries WHERE email = '3@example.com'",
-            "-1",
-        ),
-    ] {
-        database.sql(change);
-        let found = check(&database.url, &[]);
-        assert_eq!(found.status.code(), Some(1), "{change}");
-        let repaired = check(&database.url, &["--repair"]);
-        let report = stdout(&repaired);
-        assert!(
-            report.contains(&format!("corrected by {correction}")),
-            "{change}: {report}"
-        );
-        assert_eq!(repaired.status.code(), Some(0), "{report}");
-        assert_eq!(check(&database.url, &[]).status.code(), Some(0));
-    }
-    let report = stdout(&check(&database.url, &["--repair"]));
-    assert!(report.contains("nothing was changed"), "{report}");
-    let json = stdout(&check(&database.url, &["--repair", "--json"]));
-    assert!(json.contains(r#""count_corrected_by":0"#), "{json}");
-    // The running instance continues to count in its row.
-    assert_eq!(join(&list, "ann@example.com").await, JoinOutcome::New);
-    assert_eq!(database.sql(SUM_OF_COUNTS), "5");
-}
 
 const SUM_OF_COUNTS: &str = "SELECT sum(entries) FROM waitlist_count";
 

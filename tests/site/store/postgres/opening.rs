@@ -10,7 +10,7 @@ use tokio::task::block_in_place;
 use super::{ProxiedDatabase, RUNTIME, SharedDatabase, open, open_error, open_url};
 use crate::{
     fault_proxy::Fault,
-    postgres_server::{self, FIRST_DATABASE, PostgresServer, SHARED_SERVER},
+    postgres_server::{self, FIRST_DATABASE, PostgresServer},
     process::wait_until,
     store::{email, entries, join},
 };
@@ -37,59 +37,6 @@ async fn lost_connection_is_not_mistaken_for_a_pooler() {
         let opened = block_in_place(|| PostgresWaitlist::open(&url, RUNTIME.handle(), true));
         let error = opened.err().expect("the connection was closed");
         assert!(error.is_transient(), "{error}");
-    }
-}
-
-#[test]
-fn reports_why_a_database_cannot_be_used() {
-    let SharedDatabase { name, url } = SharedDatabase::create();
-    let message = open_error(&url.replace("secret-of-the-tests", "secret-of-others"));
-    assert!(
-        message.contains("password authentication failed"),
-        "{message}"
-    );
-    let message = open_error(&SHARED_SERVER.url("no_such_database"));
-    assert!(
-        message.contains("\"no_such_database\" does not exist")
-            && message.ends_with("create it with `createdb NAME`, or correct its name in the URL"),
-        "{message}"
-    );
-    let message = open_error(&url.replace(&SHARED_SERVER.port.to_string(), "1"));
-    assert!(
-        message.contains("does not respond: Connection refused"),
-        "{message}"
-    );
-
-    let latin = "CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0";
-    SHARED_SERVER.sql("postgres", latin);
-    let message = open_error(&SHARED_SERVER.url("latin"));
-    assert!(
-        message.contains("LATIN1") && message.contains("ENCODING 'UTF8'"),
-        "{message}"
-    );
-
-    // A standby is read-only as well.
-    SHARED_SERVER.sql(
-        "postgres",
-        &format!("ALTER DATABASE {name} SET default_transaction_read_only = on"),
-    );
-    let message = open_error(&url);
-    assert!(message.contains("does not allow writes"), "{message}");
-}
-
-#[test]
-fn rejects_another_format_by_its_number() {
-    let database = SharedDatabase::create();
-    drop(database.open());
-    for format in [6, 8] {
-        database.sql(&format!(
-            "UPDATE waitlist_migrations SET version = {format}"
-        ));
-        let message = open_error(&database.url);
-        assert!(
-            message.contains(&format!("format {format}")) && message.contains("reads format 7"),
-            "{message}"
-        );
     }
 }
 

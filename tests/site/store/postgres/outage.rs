@@ -1,6 +1,6 @@
 //! Outages: a database that rejects writes or reads.
 
-use std::{process::Command, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use landing::waitlist::{JoinOutcome, Outage, OwnerList, PostgresWaitlist, Selection, Waitlist};
 use tokio::{
@@ -10,7 +10,6 @@ use tokio::{
 
 use super::{SharedDatabase, is_outage, open_url, within_timeout};
 use crate::{
-    ended::RunToEnd,
     postgres_server::{FIRST_DATABASE, PostgresServer},
     process::wait_until,
     store::{addresses, entry, join},
@@ -141,39 +140,6 @@ async fn full_disk_is_one_outage_with_postgresql_error() {
         changes.ends_with(&[true, false]) && changes.len() <= 4,
         "{changes:?}"
     );
-}
-
-/// The commands fail at once with the error of PostgreSQL, and do not retry.
-#[tokio::test(flavor = "multi_thread")]
-async fn commands_report_the_database_error() {
-    let (server, url) = server_with_user();
-    let list = open_url(&url);
-    join(&list, "ann@example.com").await;
-    server.sql(
-        "list",
-        "ALTER TABLE waitlist_entries OWNER TO owner;
-         GRANT SELECT ON waitlist_entries TO site",
-    );
-    let run = |arguments: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_landing"));
-        let command = command.env_clear().env("DATABASE_URL", &url);
-        let done = command.args(arguments).run_with_input("bob@example.com\n");
-        done.failure().stderr()
-    };
-    for arguments in [&["import"][..], &["erase", "ann@example.com"]] {
-        let message = block_in_place(|| run(arguments));
-        let expected = "permission denied for table waitlist_entries (42501)";
-        assert!(message.contains(expected), "{arguments:?}: {message}");
-        assert!(
-            !message.contains("does not respond"),
-            "{arguments:?}: {message}"
-        );
-    }
-    server.sql("list", "REVOKE SELECT ON waitlist_entries FROM site");
-    let message = block_in_place(|| run(&["export"]));
-    assert!(message.contains("permission denied"), "{message}");
-    let message = block_in_place(|| run(&["check"]));
-    assert!(message.contains("permission denied"), "{message}");
 }
 
 /// The owner's trigger takes 30 ms for each row. The probe that ends an outage must still finish in time.

@@ -6,24 +6,6 @@ use tempfile::TempDir;
 use super::{SharedDatabase, can_open, open_error, open_url};
 use crate::postgres_server::{PostgresServer, SHARED_SERVER};
 
-/// The shared server has no TLS.
-#[test]
-fn unusual_characters_in_a_url_do_not_disable_tls() {
-    let port = SHARED_SERVER.port;
-    for url in [
-        format!("postgres://owner:a?secret@127.0.0.1:{port}/list?sslmode=require"),
-        format!("postgres://owner:a?sslmode=disable&secret@127.0.0.1:{port}/list?sslmode=require"),
-        format!("postgres://127.0.0.1:{port}/list?sslmode=require&application_name=a@b"),
-        format!("postgres://owner:secret@127.0.0.1:{port}/list?ssl%6Dode=require"),
-    ] {
-        let message = open_error(&url);
-        assert!(
-            message.contains("server does not support TLS"),
-            "{url}: {message}"
-        );
-    }
-}
-
 #[test]
 fn display_omits_credentials() {
     for (url, shown) in [
@@ -46,40 +28,6 @@ fn display_omits_credentials() {
             (shown.to_owned(), shown.to_owned())
         );
     }
-}
-
-#[test]
-fn supports_options_of_libpq() {
-    let SharedDatabase { name, url } = SharedDatabase::create();
-    let port = SHARED_SERVER.port;
-    let login = url
-        .split("://")
-        .nth(1)
-        .and_then(|rest| rest.split('@').next());
-    let login = login.expect("a user and a password");
-    for supported in [
-        format!("{url}?target_session_attrs=primary"),
-        format!("{url}?target_session_attrs=any"),
-        format!("{url}?target_session_attrs=read-write"),
-        format!(
-            "{url}?gssencmode=prefer&client_encoding=UTF8&keepalives_count=3&connect_timeout=4"
-        ),
-        format!("postgres://{login}@no.such.host.example:{port}/{name}?hostaddr=127.0.0.1"),
-        format!("postgres://{login}@/{name}?hostaddr=127.0.0.1&port={port}"),
-        format!("postgres://{login}@/{name}?host=127.0.0.1&port={port}"),
-        format!("postgres://{login}@127.0.0.1:{port}?dbname={name}"),
-        format!("{url}?options=-cwork_mem%3D8MB"),
-    ] {
-        assert!(
-            can_open(&supported),
-            "{supported}: {}",
-            open_error(&supported)
-        );
-    }
-    let list = open_url(&format!("{url}?application_name=the%20site"));
-    let named = "SELECT count(*) > 0 FROM pg_stat_activity WHERE application_name = 'the site'";
-    assert_eq!(SHARED_SERVER.sql("postgres", named), "t");
-    drop(list);
 }
 
 /// libpq ignores `sslmode` for Unix sockets.
