@@ -75,6 +75,7 @@ export default function WaitlistForm(props: WaitlistFormProps) {
           {isPending ? STEPS[form.step].submitting : announcement}
         </p>
         <p className="other" hidden={form.step === "email"}>
+          {/* Without JavaScript, the query makes the browser load the page, and not only scroll. */}
           <a
             ref={refs.otherAddress}
             href="/?email#waitlist"

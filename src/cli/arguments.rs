@@ -33,15 +33,15 @@ pub(super) fn unknown_variable_warnings() -> Vec<String> {
     names
         .map(|name| name.display().to_string())
         .filter(|name| name.starts_with(VARIABLE_PREFIX))
-        .filter(|name| !OTHER_VARIABLES.contains(&name.as_str()))
+        .filter(|name| name != DATA_VARIABLE)
         .map(|name| format!("{name} is not a setting, and is ignored; see `landing serve --help`"))
         .collect()
 }
 
 /// The beginning of the names of all settings.
 const VARIABLE_PREFIX: &str = "LANDING_";
-/// Variables that are not options: another name of `LANDING_STORE`, and one that `make watch` sets.
-const OTHER_VARIABLES: [&str; 2] = ["LANDING_DATA", "LANDING_ISLANDS_DIR"];
+/// Another name of `LANDING_STORE`.
+const DATA_VARIABLE: &str = "LANDING_DATA";
 
 /// Removes the variables that are empty. Compose files and systemd units write one to leave a setting at its default, but clap
 /// would parse the empty value.

@@ -45,10 +45,10 @@ pub(super) fn run(CheckArgs { repair, common }: &CheckArgs) -> anyhow::Result<()
     match report.faults.len() as u64 {
         0 => Ok(()),
         faults => bail!(
-            "{} in {} entries, see above; correct or erase invalid addresses, run `landing check --repair` \
+            "{} in {}, see above; correct or erase invalid addresses, run `landing check --repair` \
              if the count is wrong, or restore a backup into a new directory",
             counted(faults, "fault", "faults"),
-            report.entries
+            counted(report.entries, "entry", "entries")
         ),
     }
 }
@@ -127,9 +127,8 @@ fn check(list: &WaitlistHandle) -> anyhow::Result<CheckReport> {
         }));
     }
     if read != count {
-        faults.push(format!(
-            "the count is {count}, but the list has {read} entries"
-        ));
+        let entries = counted(read, "entry", "entries");
+        faults.push(format!("the count is {count}, but the list has {entries}"));
     }
     Ok(CheckReport {
         entries: read,

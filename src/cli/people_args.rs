@@ -93,10 +93,10 @@ impl PeopleArgs {
         let mut emails = self.emails()?;
         let location = self.common.store.announce_location()?;
         let change = choose()?;
-        if change != Change::Erase {
-            check_valid(&emails)?;
-        }
         let list = location.open()?;
+        if change == Change::Unsubscribe {
+            check_valid(&emails, &list.are_listed(&emails)?)?;
+        }
         emails.extend(self.invited(&list)?);
         let mut seen = HashSet::new();
         emails.retain(|email| seen.insert(email.key()));
@@ -172,14 +172,12 @@ fn describe(typed: &str, change: Change, was_found: bool, dry_run: bool) -> Stri
     }
 }
 
-/// Checks that addresses are valid. An invalid one would be suppressed although nobody has it.
-fn check_valid(emails: &[Email]) -> anyhow::Result<()> {
-    for email in emails {
+/// Checks that addresses are valid which are not on the list. An invalid one would be suppressed although nobody has it.
+fn check_valid(emails: &[Email], are_listed: &[bool]) -> anyhow::Result<()> {
+    for (email, is_listed) in emails.iter().zip(are_listed) {
         let typed = email.as_typed();
-        if let Err(invalid) = Email::parse(typed) {
-            bail!(
-                "nothing was changed: {typed} is not an address: {invalid}; correct it, or use `landing erase`"
-            );
+        if let (Err(invalid), false) = (Email::parse(typed), is_listed) {
+            bail!("nothing was changed: {typed} is not an address: {invalid}; correct it");
         }
     }
     Ok(())

@@ -44,9 +44,6 @@ pub enum ComposeError {
     /// The address of the recipient has a form that lettre rejects.
     #[error("the address cannot be written into an e-mail")]
     Address,
-    /// The link of the person cannot be made.
-    #[error("no link can be made, because the system has no random numbers")]
-    NoToken,
     /// The text of the message is malformed.
     #[error("the message cannot be written: {0}")]
     Template(#[from] TemplateError),

@@ -66,17 +66,13 @@ impl MessageWriter<'_> {
     }
 
     /// Returns the token of a person's unsubscribe page.
-    fn token(key: &ListKey, email: &Email) -> Result<String, ComposeError> {
-        let tokens = PersonTokens::new(key, TokenPurpose::Unsubscribe);
-        tokens.token(email).ok_or(ComposeError::NoToken)
+    fn token(key: &ListKey, email: &Email) -> String {
+        PersonTokens::new(key, TokenPurpose::Unsubscribe).token(email)
     }
 
     /// Returns the URL of a person's unsubscribe page.
-    ///
-    /// # Errors
-    /// [`ComposeError::NoToken`].
-    pub fn unsubscribe_url(&self, key: &ListKey, email: &Email) -> Result<String, ComposeError> {
-        Ok(self.url(&Self::token(key, email)?))
+    pub fn unsubscribe_url(&self, key: &ListKey, email: &Email) -> String {
+        self.url(&Self::token(key, email))
     }
 
     fn url(&self, token: &str) -> String {
@@ -115,7 +111,7 @@ impl MessageWriter<'_> {
         position: u64,
         message_id: &str,
     ) -> Result<WrittenMessage, ComposeError> {
-        let token = Self::token(key, email)?;
+        let token = Self::token(key, email);
         let invited = Source::of_invited(key, email);
         let message = self.render(position, &token, invited.as_str());
         let headers = MessageHeaders {

@@ -5,7 +5,7 @@
 //! - `compose`: turns it into the bytes of an e-mail.
 //! - `person_token`: [`PersonTokens`], which name a person in a link without showing the address.
 //! - `code_message`: the message that asks a person to confirm the address, and its code.
-//! - `dkim`: [`DkimSigner`], which signs it.
+//! - `dkim`: [`DkimSigner`], which signs an e-mail.
 //! - `smtp`: the connection to the mail server.
 //! - `mailer`: [`Mailer`], which sends one message after another.
 //! - `setup_error`: [`MailSetupError`], why no mail can be sent with the settings.

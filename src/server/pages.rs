@@ -46,7 +46,7 @@ pub(super) struct Pages {
     pub(super) files: SiteFiles,
     landing: RwLock<Arc<Landing>>,
     not_found: Resource,
-    /// The pages that were requested last. A flood of equal requests must not render them.
+    /// The pages that were requested last and name nobody. A flood of equal requests must not render them.
     kept: Mutex<LruCache<KeptPage, Resource>>,
     /// The list, for the count.
     list: Arc<dyn Waitlist>,
@@ -144,8 +144,19 @@ impl Pages {
             KeptPage::Link(link, recipient) => document::link_page(self.current(), link, recipient),
         };
         let rendered = Resource::page(html, NO_STORE, Compression::Fast);
-        self.kept().put(page, rendered.clone());
+        if page.names_nobody() {
+            self.kept().put(page, rendered.clone());
+        }
         rendered
+    }
+}
+
+impl KeptPage {
+    fn names_nobody(&self) -> bool {
+        match self {
+            Self::Form(_, form, _) => form.sign_up.email.is_empty(),
+            Self::Link(_, recipient) => recipient.is_none(),
+        }
     }
 }
 

@@ -89,8 +89,7 @@ pub(super) async fn recipient(
         LinkPage::Unsubscribe => "/".to_owned(),
         _ => {
             let tokens = people.key.tokens(TokenPurpose::Unsubscribe).await?;
-            let token = tokens.token(email).unwrap_or_default();
-            format!("/unsubscribe/{token}")
+            format!("/unsubscribe/{}", tokens.token(email))
         }
     };
     let invitation = match page {

@@ -48,7 +48,7 @@ pub trait Waitlist: OwnerList {
     /// Like [`join`](Self::join). Repeating the call is safe.
     fn record_events(&self, is_on: bool) -> StoreFuture<'_, ()>;
 
-    /// Returns the recorded events with numbers above this one, which is at least 0, and their numbers, in this order: at
+    /// Returns the recorded events with numbers above this one, and their numbers, in this order: at
     /// most [`CALL_MAX`]. Those of a person are in the order in which they happened. Returns `None` if the list records
     /// none.
     ///

@@ -1,5 +1,5 @@
-//! Checks the relative links of the documentation: their files and their headings exist. Also checks that the shell reads
-//! its settings.
+//! Checks the documentation: the files and the headings of its links exist, and the files that it names. The shell reads its
+//! settings.
 
 use std::{
     fs,
@@ -46,6 +46,23 @@ fn relative_links_lead_somewhere() {
         }
     }
     assert!(links > 50, "{links} links");
+}
+
+/// Such as the tests in `docs/security.md`.
+#[test]
+fn named_files_exist() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let name = Regex::new(r"`([\w./-]+/[\w.-]+\.(?:rs|txt|tsx?|json|mjs))`").expect("valid");
+    let pages = fs::read_dir(root.join("docs")).expect("readable").flatten();
+    let pages = pages.map(|page| page.path());
+    for page in pages.chain(PAGES.map(|page| root.join(page))) {
+        let text = fs::read_to_string(&page).expect("readable");
+        for found in name.captures_iter(&text) {
+            let folders = ["", "tests/site", "src/server"].map(|it| root.join(it));
+            let exists = folders.iter().any(|it| it.join(&found[1]).is_file());
+            assert!(exists, "{}: {}", page.display(), &found[1]);
+        }
+    }
 }
 
 /// The commands of the documentation load `/etc/landing.env` into a shell, and a line that it cannot read ends them.

@@ -8,6 +8,7 @@
 //! - `process`: the program as a process. `ended`: one that has ended.
 //! - `mail::smtp_server`: a mail server that does what a test says.
 //! - `postgres_server`: a PostgreSQL server. `fault_proxy` disturbs the connection to it.
+//! - `raw_store`: the files of a list, read with sled. `set_clock` changes the time of a program.
 
 mod architecture;
 mod bindings;

@@ -115,19 +115,32 @@ fn tokens_are_declared_and_used() {
     );
 }
 
+/// Returns the values of a colour in sRGB, light and dark.
+fn colours(name: &str) -> [String; 2] {
+    let tokens = include_str!("../../style/tokens.css");
+    let colour = r"\w+\([^)]+\)|#\w+";
+    let colours = format!(r"--{name}:\s*light-dark\(\s*({colour}),\s*({colour})");
+    let colours = Regex::new(&colours).expect("valid").captures(tokens);
+    let colours = colours.expect("a colour");
+    [1, 2].map(|scheme| {
+        let colour = csscolorparser::parse(&colours[scheme]).expect("a colour");
+        let [red, green, blue, _] = colour.to_rgba8();
+        format!("#{red:02x}{green:02x}{blue:02x}")
+    })
+}
+
+#[test]
+fn messages_have_the_colours_of_the_page() {
+    let html = include_str!("../../src/mail/template/html.rs");
+    let known = ["paper", "ink", "muted", "line"].map(colours).concat();
+    for other in Regex::new("#[0-9a-f]{6}").expect("valid").find_iter(html) {
+        assert!(known.iter().any(|it| it == other.as_str()), "{other:?}");
+    }
+}
+
 #[tokio::test]
 async fn theme_colour_matches_the_page_background() {
-    let tokens = include_str!("../../style/tokens.css");
-    let paper = Regex::new(r"--paper:\s*light-dark\(\s*(\w+\([^)]+\)|#\w+),\s*(\w+\([^)]+\)|#\w+)")
-        .expect("valid")
-        .captures(tokens)
-        .expect("a colour of the paper");
-    let [light, dark] = [1, 2].map(|scheme| {
-        let [red, green, blue, _] = csscolorparser::parse(&paper[scheme])
-            .expect("a colour")
-            .to_rgba8();
-        format!("#{red:02x}{green:02x}{blue:02x}")
-    });
+    let [light, dark] = colours("paper");
     let site = TestSite::start().await;
     let nothing = site.get("/nothing").send().await.expect("a response");
     for page in [site.page().await, nothing.text().await.expect("text")] {
@@ -139,6 +152,7 @@ async fn theme_colour_matches_the_page_background() {
         }
     }
     // As in `http/head.txt`.
+    let tokens = include_str!("../../style/tokens.css");
     assert!(tokens.contains("color-scheme: light dark;"));
     let manifest = site.get_text("/site.webmanifest").await;
     let manifest: Value = serde_json::from_str(&manifest).expect("JSON");

@@ -1,5 +1,5 @@
-//! The numbers of a list, counted in one pass: `stats` prints them, and `report` draws them. The memory depends on the
-//! number of days, sources and deliveries.
+//! The numbers of a list: `stats` prints them, and `report` draws them, except for the best inviters. Unless somebody was invited, the memory depends only on
+//! the number of days, sources and deliveries.
 //!
 //! - `days`: sign-ups by day, week, month or year.
 //! - `sources`: people by source, and how far they have come.
@@ -60,13 +60,7 @@ impl Numbers {
         now: SystemTime,
     ) -> anyhow::Result<Self> {
         let mut sources = SourceCounter::read(&list)?;
-        let inviters = read_ranked(&list, selection)?.filter(|(invitations, _)| *invitations > 0);
-        let best_inviters = inviters
-            .take(INVITERS_MAX)
-            .map(|(invitations, entry)| Inviter {
-                person: entry.email.masked(),
-                invitations,
-            });
+        let best_inviters = best_inviters(&list, selection)?;
         let mut days = DailyCounts::default();
         let [mut last_24_hours, mut last_7_days, mut last_30_days] = [0; 3];
         let entries = list.entries(selection.clone())?;
@@ -95,7 +89,7 @@ impl Numbers {
             per,
             sign_ups,
             sources,
-            best_inviters: best_inviters.collect(),
+            best_inviters,
         })
     }
 
@@ -117,4 +111,20 @@ impl Numbers {
         }
         totals
     }
+}
+
+/// Returns the selected people who have invited most. That takes memory for each person on the list, if anybody was invited.
+fn best_inviters(list: &WaitlistHandle, selection: &Selection) -> anyhow::Result<Vec<Inviter>> {
+    for entry in list.entries(Selection::default())?.entries {
+        if entry?.source.is_some_and(|it| it.is_invitation()) {
+            let ranked = read_ranked(list, selection)?.take(INVITERS_MAX);
+            let inviters = ranked.filter(|(invitations, _)| *invitations > 0);
+            let masked = inviters.map(|(invitations, entry)| Inviter {
+                person: entry.email.masked(),
+                invitations,
+            });
+            return Ok(masked.collect());
+        }
+    }
+    Ok(Vec::new())
 }

@@ -7,28 +7,28 @@ use html_escape::{encode_double_quoted_attribute, encode_text};
 
 use crate::copy;
 
-const PAPER: &str = "#faf9f5";
-const INK: &str = "#15171d";
-const MUTED: &str = "#54575f";
+const PAPER: &str = "#faf9f4";
+const INK: &str = "#13161d";
+const MUTED: &str = "#51555d";
 const LINE: &str = "#d9d7d0";
 const FONT: &str = "system-ui,-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif";
 
 /// The styles of the text, and the colours in dark mode.
 const STYLE: &str = "\
-    .page a{color:#15171d}\
+    .page a{color:#13161d}\
     .page h1,.page h2,.page h3{margin:24px 0 12px;line-height:1.25}\
     .page h1{font-size:26px}.page h2{font-size:21px}.page h3{font-size:17px}\
     .page p,.page ul,.page ol,.page pre,.page blockquote{margin:0 0 16px}\
     .page ul,.page ol{padding:0 0 0 24px}.page li{margin:0 0 6px}\
-    .page blockquote{padding:0 0 0 16px;border-left:3px solid #d9d7d0;color:#54575f}\
+    .page blockquote{padding:0 0 0 16px;border-left:3px solid #d9d7d0;color:#51555d}\
     .page code{font:14px ui-monospace,Menlo,Consolas,monospace}\
     .page pre{padding:12px;border:1px solid #d9d7d0;border-radius:3px;white-space:pre-wrap}\
     .page hr{margin:24px 0;border:0;border-top:1px solid #d9d7d0}\
     @media (prefers-color-scheme:dark){\
-    body,.page{background:#101218!important;color:#efece5!important}\
-    .page a{color:#efece5!important}\
-    .page .muted,.page .muted a,.page blockquote{color:#a7aab2!important}\
-    .page .line,.page blockquote,.page pre,.page hr{border-color:#34383f!important}}";
+    body,.page{background:#0f1015!important;color:#edebe5!important}\
+    .page a{color:#edebe5!important}\
+    .page .muted,.page .muted a,.page blockquote{color:#a4a8af!important}\
+    .page .line,.page blockquote,.page pre,.page hr{border-color:#2d3037!important}}";
 
 /// Returns a message as a document.
 pub(super) fn render(

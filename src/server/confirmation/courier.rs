@@ -129,7 +129,6 @@ impl Task<'_> {
         let (mail, email) = (&settings.mail, &entry.email);
         let tokens = PersonTokens::new(key, TokenPurpose::Confirm);
         let token = tokens.token_for_sign_up(email, entry.joined_at);
-        let token = token.ok_or(ComposeError::NoToken)?;
         let code = confirmation_code(key, email, entry.joined_at);
         let message = confirmation_message(
             &settings.product,

@@ -5,7 +5,7 @@
 //! the mail server, and everything that this module keeps in memory may be lost at any time: a sweep, at the start and
 //! hourly, finds the people to ask.
 //!
-//! **The cap is that of a mailbox.** At most five messages reach a mailbox in 24 hours, and a sign-up beyond that is noted
+//! **The cap is that of a mailbox.** At most five codes reach a mailbox in 24 hours, and a sign-up beyond that is noted
 //! as refused, so that it asks nobody later either. Tags are removed from all addresses, and dots for the providers that
 //! ignore them (`waitlist::hash_mailbox`). The cap recovers by itself: a cap for life would let a stranger use up a person's
 //! messages. A message of which nobody knows whether it was sent counts, one that the mail server has not accepted does not.

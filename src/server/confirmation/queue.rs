@@ -10,14 +10,14 @@ use crate::{
 
 /// Maximum number of people who wait for a code, which then takes about 7 MB. The next sweep, within the hour, finds the
 /// others.
-pub(super) const PEOPLE_MAX: usize = 1 << 14;
+const PEOPLE_MAX: usize = 1 << 14;
 
 /// Maximum number of sign-ups of one client among them. So three clients do not fill the queue.
 const PEOPLE_OF_CLIENT_MAX: usize = PEOPLE_MAX / 8;
 /// Maximum number of clients of a person.
 const CLIENTS_MAX: usize = 8;
 /// Maximum number of people of each kind of message who are not waiting for it now.
-const LATER_MAX: usize = PEOPLE_MAX / 2;
+pub(super) const LATER_MAX: usize = PEOPLE_MAX / 2;
 
 /// A message that waits to be sent.
 #[derive(Clone, Debug)]

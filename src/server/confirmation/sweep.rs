@@ -8,7 +8,7 @@ use std::{
 use super::{
     history::{DAY, age},
     kind::MessageKind,
-    queue::{PEOPLE_MAX, PendingMessage},
+    queue::{LATER_MAX, PendingMessage},
     recipients::{Recipients, finish},
 };
 use crate::waitlist::{
@@ -59,7 +59,7 @@ pub(super) fn find(
             let message = PendingMessage::found(kind, entry.email, due.retry);
             people.push_front((message, due.pause));
             // The queue takes no more from a sweep.
-            people.truncate(PEOPLE_MAX);
+            people.truncate(LATER_MAX);
         } else if found.expired.len() < EXPIRED_MAX
             && recipients[MessageKind::Code as usize].is_time_up(hash, &entry, days, noted, now)
         {

@@ -36,12 +36,12 @@ pub struct WebhookTimes {
     pub poll_interval: Duration,
     /// The first pause after a failure.
     pub shortest_pause: Duration,
-    /// The longest pause of all events. After a success, a failure is reported once nothing was accepted for this time. With
-    /// the first of these pauses, many events that the receiver cannot handle still let the
-    /// others pass within hours.
+    /// The longest pause of all events. Once nothing was accepted for this time, a failure is reported that comes after a
+    /// success. It is short, so that the events which the receiver cannot handle let the others pass within hours, even if
+    /// they are many.
     pub longest_pause_for_all: Duration,
-    /// The longest pause of a person whose event has failed. After this time without a success, old events are given up
-    /// without a try.
+    /// The longest pause of a person whose event has failed. Once nothing was accepted for this time, old events are given
+    /// up without a try.
     pub longest_pause: Duration,
     /// The age at which an event that fails is given up.
     pub max_age: Duration,

@@ -64,7 +64,7 @@ pub(super) enum OpenProblem {
     )]
     Rejected(String),
     #[error(
-        "has no waitlist; choose its location with --store, or create it with `landing serve` or `landing import`"
+        "has no waitlist; choose its location with --store, or create it with `landing serve`, `landing import` or `landing add`"
     )]
     NoList,
     /// The list has another format.

@@ -274,12 +274,10 @@ impl SledCommitter {
             assert!(added.is_some(), "an item contradicts the list");
         }
     }
-}
 
-impl SledCommitter {
     /// Suppresses an address, unless it is suppressed.
-    pub(super) fn suppress(&mut self, address: &str) {
-        let hash = self.contents.suppressions.list_key().hash(address);
+    pub(super) fn suppress(&mut self, key: &str) {
+        let hash = self.contents.suppressions.list_key().hash(key);
         if !self.contents.suppressions.contains_hash(hash) {
             self.append([RecordItem::Suppressed(hash)]);
         }
@@ -287,29 +285,29 @@ impl SledCommitter {
 
     /// Suppresses an address, unless somebody has it who is on the list and awaits no confirmation. Returns whether it is
     /// suppressed.
-    pub(super) fn suppress_unlisted(&mut self, address: &str) -> bool {
-        let number = self.contents.people.get(address);
+    pub(super) fn suppress_unlisted(&mut self, key: &str) -> bool {
+        let number = self.contents.people.get(key);
         let is_member = number.is_some_and(|it| !or_exit(self.person(it)).awaits_confirmation());
         if !is_member {
-            self.suppress(address);
+            self.suppress(key);
         }
         !is_member
     }
 
     /// Returns the suppression of an address, if there is one. A list without suppressions computes no hash.
-    pub(super) fn find_suppression(&self, address: &str) -> Option<AddressHash> {
+    pub(super) fn find_suppression(&self, key: &str) -> Option<AddressHash> {
         let suppressions = &self.contents.suppressions;
         if suppressions.is_empty() {
             return None;
         }
-        let hash = suppressions.list_key().hash(address);
+        let hash = suppressions.list_key().hash(key);
         suppressions.contains_hash(hash).then_some(hash)
     }
 
     /// Lifts the suppression of an address. Returns whether it is on the list.
-    pub(super) fn lift_address(&mut self, address: &str) -> bool {
-        let lifted = self.find_suppression(address).map(RecordItem::Lifted);
+    pub(super) fn lift_address(&mut self, key: &str) -> bool {
+        let lifted = self.find_suppression(key).map(RecordItem::Lifted);
         self.append(lifted);
-        self.contents.people.contains(address)
+        self.contents.people.contains(key)
     }
 }

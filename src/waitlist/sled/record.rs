@@ -15,7 +15,7 @@ use super::items::RecordItem;
 
 /// Version of the stored format.
 pub(super) const FORMAT_VERSION: u64 = 6;
-/// Version of a list that has never recorded events, which an earlier program can read.
+/// Version of a list that has recorded no events since its last compaction, which an earlier program can read.
 pub(super) const FORMAT_WITHOUT_EVENTS: u64 = 5;
 /// The oldest version that this program reads. It had no erasures and corrections, and rewrote records instead.
 pub(super) const OLDEST_FORMAT: u64 = 4;

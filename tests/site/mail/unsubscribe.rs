@@ -38,7 +38,7 @@ fn token_names_a_person_only_to_the_list_that_made_it() {
         "Ann@EXAMPLE.com",
         &format!("{}@example.com", "x".repeat(64)),
     ] {
-        let token = tokens.token(&email(typed)).expect("a token");
+        let token = tokens.token(&email(typed));
         let person = |tokens: &PersonTokens| tokens.person(&token).map(|it| it.email.key());
         assert_eq!(person(&tokens), Some(email(typed).key()));
         assert_eq!(person(&others), None);
@@ -57,12 +57,11 @@ fn token_names_a_person_only_to_the_list_that_made_it() {
         }
         assert_eq!(tokens.person(&token[..token.len() - 1]), None);
     }
-    let short = tokens.token(&email("a@b.co")).map(|it| it.len());
-    let long = tokens
-        .token(&email("a.longer.address@example.com"))
-        .map(|it| it.len());
+    let short = tokens.token(&email("a@b.co"));
+    let long = tokens.token(&email("a.longer.address@example.com"));
     assert_eq!(
-        short, long,
+        short.len(),
+        long.len(),
         "the length of a token reveals that of the address"
     );
     for garbage in ["", "x", "%", &"A".repeat(10_000), "ann@example.com"] {
@@ -76,7 +75,7 @@ async fn person_who_closes_the_page_at_once_is_unsubscribed() {
     let list = SledWaitlist::open(directory.path()).expect("the list opens");
     let key = list.list_key().await.expect("a key");
     let tokens = PersonTokens::new(&key, TokenPurpose::Unsubscribe);
-    let token = tokens.token(&email("ann@example.com")).expect("a token");
+    let token = tokens.token(&email("ann@example.com"));
     let site = TestSite::with_store(list).await;
     assert_eq!(site.join("ann@example.com").await.status(), 201);
     let mut browser = site.connect().await;

@@ -154,7 +154,8 @@ async fn each_day_is_noted_once(fixture: impl StoreFixture) {
     }
 }
 
-/// The mail server has refused one message, and nobody knows whether the other one was sent. Both were tried often enough.
+/// The mail server has deferred one message and refused another one, and nobody knows whether the third was sent. They were
+/// tried often enough.
 async fn people_who_were_not_asked_successfully_are_not_erased(fixture: impl StoreFixture) {
     let list = open(&fixture);
     let people = [

@@ -245,7 +245,7 @@ async fn assert_harmless(fault: Fault, number: u64) -> bool {
                 () = proxy.until_fault(), if fault == Fault::HoldOpen && is_proxied => {
                     list = proxy.database.open();
                     is_proxied = false;
-                    // As if a minute had passed: the process before may have the events.
+                    // As if the lease had ended: the process before may have the events.
                     proxy.database.sql(END_LEASE);
                     make(&call, &list).await;
                 }

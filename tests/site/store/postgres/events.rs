@@ -31,7 +31,7 @@ async fn restore_records_nothing() {
     assert_eq!(happened(&list).await, [""; 0]);
 }
 
-/// Until it has not asked for a minute.
+/// Until its lease ends.
 #[tokio::test(flavor = "multi_thread")]
 async fn one_instance_has_the_events() {
     let database = SharedDatabase::create();

@@ -3,8 +3,8 @@
 use landing::waitlist::DatabaseUrl;
 use tempfile::TempDir;
 
-use super::{SharedDatabase, can_open, open_error, open_url};
-use crate::postgres_server::{PostgresServer, SHARED_SERVER};
+use super::can_open;
+use crate::postgres_server::PostgresServer;
 
 #[test]
 fn display_omits_credentials() {
