@@ -5,6 +5,7 @@ use std::{error::Error, future::ready, io, time::SystemTime};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use tokio::sync::watch;
+use uuid::Uuid;
 
 use super::{
     email::Email,
@@ -59,11 +60,12 @@ pub trait Waitlist: OwnerList {
     /// Like [`join`](Self::join).
     fn events_after(&self, number: u64) -> StoreFuture<'_, Option<Vec<(u64, Event)>>>;
 
-    /// Removes the events with these numbers, durably, because they are delivered or given up.
+    /// Removes the events with these numbers and ids, durably, because they are delivered or given up. After a failover that
+    /// has lost events, others may have the same numbers.
     ///
     /// # Errors
     /// Like [`join`](Self::join). Repeating the call is safe.
-    fn finish_events(&self, numbers: Vec<u64>) -> StoreFuture<'_, ()>;
+    fn finish_events(&self, events: Vec<(u64, Uuid)>) -> StoreFuture<'_, ()>;
 
     /// Resolves when the store can accept a sign-up.
     ///

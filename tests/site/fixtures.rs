@@ -12,6 +12,7 @@ use landing::{
     },
 };
 use tokio::{sync::watch, time::sleep};
+use uuid::Uuid;
 
 /// Parses the options of a command line into a configuration.
 pub(crate) fn parse_config(options: &[&str]) -> Result<Config, clap::Error> {
@@ -137,7 +138,7 @@ where
         add_facts(Vec<(Email, Fact)>) -> Vec<bool>;
         record_events(bool) -> ();
         events_after(u64) -> Option<Vec<(u64, Event)>>;
-        finish_events(Vec<u64>) -> ();
+        finish_events(Vec<(u64, Uuid)>) -> ();
     }
 
     fn ready(&self) -> StoreFuture<'_, ()> {

@@ -136,7 +136,7 @@ impl Task<'_> {
         if is_accepted || is_hopeless || is_last_try {
             self.given_up += u64::from(!is_accepted);
             self.failed.remove(&key);
-            self.list.finish_events(vec![number]).await?;
+            self.list.finish_events(vec![(number, event.id)]).await?;
         }
         Ok(())
     }

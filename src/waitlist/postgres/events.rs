@@ -103,12 +103,13 @@ pub(super) const STOP_EVENTS: &str =
     "WITH stopped AS (DELETE FROM waitlist_webhook) DELETE FROM waitlist_events";
 
 /// Takes the events with numbers above $1 for the process $2, for $3 milliseconds, and returns the first $4 of them. It
-/// takes none that another process has, and none of a person of whom an earlier one waits, perhaps because it was committed
+/// takes none that another process has (a lease that is longer is of a clock that was ahead), and none of a person of whom an earlier one waits, perhaps because it was committed
 /// later than those after it. Returns a row of NULL if there are none, and no row if the list records none.
 const TAKE_EVENTS: &str = "
     WITH leased AS (
         UPDATE waitlist_webhook SET holder = $2, leased_until = now() + $3::bigint * interval '1 millisecond'
-        WHERE (holder = $2 OR leased_until < now()) AND EXISTS (SELECT FROM waitlist_events)
+        WHERE (holder = $2 OR leased_until NOT BETWEEN now() AND now() + $3::bigint * interval '1 millisecond')
+            AND EXISTS (SELECT FROM waitlist_events)
         RETURNING id
     )
     SELECT event.number, event.id, event.kind, event.email, event.source, event.at
@@ -121,7 +122,9 @@ const TAKE_EVENTS: &str = "
     ) AS event ON true
     ORDER BY event.number";
 
-const FINISH_EVENTS: &str = "DELETE FROM waitlist_events WHERE number = ANY($1::bigint[])";
+const FINISH_EVENTS: &str = "
+    DELETE FROM waitlist_events AS event USING unnest($1::bigint[], $2::uuid[]) AS finished (number, id)
+    WHERE event.number = finished.number AND event.id = finished.id";
 
 /// Returns no row if the list records no events.
 const COUNT_EVENTS: &str = "
@@ -160,9 +163,11 @@ pub(super) async fn after(
 }
 
 /// Removes events.
-pub(super) async fn finish(pool: &Pool, numbers: Vec<u64>) -> Result<(), StoreError> {
-    let numbers: Vec<_> = numbers.into_iter().map(|it| it as i64).collect();
-    pool.query(FINISH_EVENTS, &[&numbers]).await.map(drop)
+pub(super) async fn finish(pool: &Pool, events: Vec<(u64, Uuid)>) -> Result<(), StoreError> {
+    let finished = events.into_iter().map(|(number, id)| (number as i64, id));
+    let (numbers, ids): (Vec<_>, Vec<_>) = finished.unzip();
+    let params: [&(dyn ToSql + Sync); 2] = [&numbers, &ids];
+    pool.query(FINISH_EVENTS, &params).await.map(drop)
 }
 
 /// Returns the events that wait, or `None` if the list records none.

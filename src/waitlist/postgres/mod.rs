@@ -286,8 +286,8 @@ impl Waitlist for PostgresWaitlist {
         self.call(0, || events::after(&self.writes, number, self.process))
     }
 
-    fn finish_events(&self, numbers: Vec<u64>) -> StoreFuture<'_, ()> {
-        self.call(numbers.len(), || events::finish(&self.writes, numbers))
+    fn finish_events(&self, events: Vec<(u64, Uuid)>) -> StoreFuture<'_, ()> {
+        self.call(events.len(), || events::finish(&self.writes, events))
     }
 
     fn ready(&self) -> StoreFuture<'_, ()> {

@@ -2,6 +2,8 @@
 
 use std::ops::Bound;
 
+use uuid::Uuid;
+
 use super::{
     super::{
         entry::WaitlistEntry,
@@ -60,8 +62,8 @@ impl SledCommitter {
     }
 
     /// Finishes events.
-    pub(super) fn finish_events(&mut self, numbers: Vec<u64>) {
-        for number in numbers {
+    pub(super) fn finish_events(&mut self, events: Vec<(u64, Uuid)>) {
+        for (number, _) in events {
             if self.contents.outbox.pending.contains(&number) {
                 self.append([RecordItem::FinishedEvent(number)]);
             }

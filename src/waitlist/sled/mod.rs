@@ -36,6 +36,7 @@ mod scratch_copy;
 use std::{fs::File, path::Path, sync::Arc, thread, time::Duration};
 
 use tokio::{sync::watch, task::spawn_blocking};
+use uuid::Uuid;
 
 use super::{
     email::Email,
@@ -244,8 +245,8 @@ impl Waitlist for SledWaitlist {
         self.run(0, move |committer| committer.events_after(number))
     }
 
-    fn finish_events(&self, numbers: Vec<u64>) -> StoreFuture<'_, ()> {
-        self.run(numbers.len(), |committer| committer.finish_events(numbers))
+    fn finish_events(&self, events: Vec<(u64, Uuid)>) -> StoreFuture<'_, ()> {
+        self.run(events.len(), |committer| committer.finish_events(events))
     }
 
     fn ready(&self) -> StoreFuture<'_, ()> {

@@ -95,8 +95,8 @@ impl Call {
                 Ok(events) => {
                     let mut events = events.expect("the list records events");
                     events.retain(|(_, event)| event.email.key() == email(&typed).key());
-                    let numbers = events.into_iter().map(|(number, _)| number);
-                    shown(list.finish_events(numbers.collect())).await
+                    let finished = events.into_iter().map(|(number, it)| (number, it.id));
+                    shown(list.finish_events(finished.collect())).await
                 }
                 Err(error) => Err(error),
             },

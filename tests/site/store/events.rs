@@ -11,6 +11,7 @@ use landing::waitlist::{
 };
 use tempfile::TempDir;
 use tokio::task::JoinSet;
+use uuid::Uuid;
 
 use super::{SledFixture, StoreFixture, compact, directory_contents, email, entry, erase, join};
 use crate::raw_store::open_database;
@@ -35,6 +36,11 @@ pub(crate) async fn events(list: &dyn Waitlist) -> Vec<(u64, Event)> {
             None => return all,
         }
     }
+}
+
+/// Returns by what events are finished.
+fn ids(events: &[(u64, Event)]) -> impl Iterator<Item = (u64, Uuid)> + Clone {
+    events.iter().map(|(number, event)| (*number, event.id))
 }
 
 /// Returns what happened, such as `joined ann@example.com hn`.
@@ -159,13 +165,9 @@ async fn finished_events_are_gone_and_the_others_keep_their_order(fixture: impl 
     for some in many.collect::<Vec<_>>().chunks(CALL_MAX) {
         list.join_all(some.to_vec()).await.expect("joined");
     }
-    let numbers: Vec<_> = events(&*list)
-        .await
-        .into_iter()
-        .map(|(number, _)| number)
-        .collect();
-    assert_eq!(numbers.len(), CALL_MAX + 10);
-    for some in numbers.chunks(CALL_MAX) {
+    let finished: Vec<_> = ids(&events(&*list).await).collect();
+    assert_eq!(finished.len(), CALL_MAX + 10);
+    for some in finished.chunks(CALL_MAX) {
         list.finish_events(some.to_vec()).await.expect("finished");
     }
     // Each person joins and leaves, twice.
@@ -190,11 +192,13 @@ async fn finished_events_are_gone_and_the_others_keep_their_order(fixture: impl 
         let (joined, left) = ("joined", "left");
         assert_eq!(kinds, [joined, left, joined, left]);
     }
-    let finished = all[..60].iter().map(|(number, _)| *number);
+    let finished = ids(&all[..60]);
     // Twice, and one that there never was.
     for _ in 0..2 {
-        let numbers = finished.clone().chain([u64::MAX / 2]).collect();
-        list.finish_events(numbers).await.expect("finished");
+        let finished = finished.clone().chain([(u64::MAX / 2, Uuid::nil())]);
+        list.finish_events(finished.collect())
+            .await
+            .expect("finished");
     }
     assert_eq!(events(&*list).await, all[60..]);
     let pending = list.pending_events().await.expect("readable").expect("on");
@@ -243,8 +247,7 @@ async fn compaction_removes_the_addresses_of_finished_events() {
     compact(&list).await;
     // The receiver does not have it yet.
     assert!(has("ann@example.com"));
-    let numbers = events(&list).await.into_iter().map(|(number, _)| number);
-    list.finish_events(numbers.collect())
+    list.finish_events(ids(&events(&list).await).collect())
         .await
         .expect("finished");
     compact(&list).await;

@@ -1,6 +1,7 @@
 //! The events of the reference model.
 
 use landing::waitlist::{CALL_MAX, Email, Event, PendingEvents, Source};
+use uuid::Uuid;
 
 #[derive(Default)]
 pub(super) struct ModelEvents {
@@ -45,7 +46,8 @@ impl ModelEvents {
         self.is_recording.then_some(events)
     }
 
-    pub(super) fn finish(&mut self, numbers: &[u64]) {
-        self.waiting.retain(|(it, _)| !numbers.contains(it));
+    pub(super) fn finish(&mut self, events: &[(u64, Uuid)]) {
+        self.waiting
+            .retain(|(number, event)| !events.contains(&(*number, event.id)));
     }
 }

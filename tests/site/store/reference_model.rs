@@ -9,6 +9,7 @@ use landing::waitlist::{
     Suppressions, Waitlist, WaitlistEntry,
 };
 use tokio::sync::watch;
+use uuid::Uuid;
 
 use super::model_events::ModelEvents;
 
@@ -378,8 +379,8 @@ impl Waitlist for ReferenceModel {
         self.change(|state| state.events.after(number))
     }
 
-    fn finish_events(&self, numbers: Vec<u64>) -> StoreFuture<'_, ()> {
-        self.change(|state| state.events.finish(&numbers))
+    fn finish_events(&self, events: Vec<(u64, Uuid)>) -> StoreFuture<'_, ()> {
+        self.change(|state| state.events.finish(&events))
     }
 
     fn ready(&self) -> StoreFuture<'_, ()> {

@@ -2,6 +2,7 @@
 
 use landing::waitlist::{BackupItem, Event, ListKey, OwnerList, PostgresWaitlist, Waitlist};
 use tokio::task::block_in_place;
+use uuid::Uuid;
 
 use super::{SharedDatabase, open_url, run_concurrently};
 use crate::store::{
@@ -142,6 +143,10 @@ async fn event_waits_for_earlier_ones_of_its_person() {
     };
     // As if the first one were committed only now.
     assert_eq!(after(all[1].0).await, []);
-    list.finish_events(vec![all[0].0]).await.expect("finished");
+    let finish = |id| list.finish_events(vec![(all[0].0, id)]);
+    // An event of the same number that a failover has lost.
+    finish(Uuid::nil()).await.expect("finished");
+    assert_eq!(after(all[1].0).await, []);
+    finish(all[0].1.id).await.expect("finished");
     assert_eq!(after(all[1].0).await, all[2..3]);
 }
