@@ -68,6 +68,11 @@ impl RateLimits {
         }
         let weight = if client.is_ipv6() { IPV6_WEIGHT } else { 1 };
         let takes = MINUTE * weight.min(self.per_minute) / self.per_minute;
+        // Codes are guessed, and nobody else is likely to need one from the same /48 in this minute.
+        let client = match action {
+            LimitedAction::SignUp => client,
+            LimitedAction::Code => client.customer(),
+        };
         let now = Instant::now();
         let mut table = self.free_at.lock().unwrap_or_else(PoisonError::into_inner);
         let free_at = table.get_or_insert_mut((client, action), || now);

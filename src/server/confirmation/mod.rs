@@ -249,14 +249,14 @@ impl Confirmation {
     /// Confirms an address, and welcomes the person. The time of the first confirmation stays. Returns whether the person is on
     /// the list.
     pub(super) async fn confirm(&self, email: Email) -> Result<bool, StoreError> {
-        match self.list.person(&email).await? {
-            None => return Ok(false),
-            Some(entry) if entry.confirmed_at.is_some() => return Ok(true),
-            Some(_) => {}
-        }
-        let fact = Fact::ConfirmedAt(SystemTime::now());
+        let Some(entry) = self.list.person(&email).await? else {
+            return Ok(false);
+        };
+        // Also if the person has confirmed before: that may not be durable yet.
+        let confirmed_at = entry.confirmed_at.unwrap_or_else(SystemTime::now);
+        let fact = Fact::ConfirmedAt(confirmed_at);
         let is_listed = self.list.add_facts(vec![(email.clone(), fact)]).await? == [true];
-        if is_listed && self.sender.welcome_since.is_some() {
+        if is_listed && entry.confirmed_at.is_none() && self.sender.welcome_since.is_some() {
             let message = PendingMessage::found(MessageKind::Welcome, email, None);
             self.queue().add_later(message, Instant::now());
             self.wake.notify_one();
