@@ -12,6 +12,7 @@ use super::{
     presets,
     table::Table,
     text::{fold, quoted},
+    times::means_no_time,
 };
 
 /// What a column may hold. The names are those in an export and in `--map`.
@@ -89,12 +90,13 @@ impl StatusValues {
         self.0.get("*").copied()
     }
 
-    /// Returns what a value says. An empty cell where all others have a time of leaving (`--left left_at=*`) says that the
-    /// person stays.
+    /// Returns what a value says. A cell without a time where all others have a time of leaving (`--left left_at=*`) says that
+    /// the person stays.
     pub(super) fn verdict(&self, value: &str) -> Option<Verdict> {
         let key = fold(value);
         let listed = self.0.get(&key).copied();
-        listed.or(match (key.is_empty(), self.others()) {
+        let is_empty = key.is_empty() || self.0.len() == 1 && means_no_time(value);
+        listed.or(match (is_empty, self.others()) {
             (true, Some(Verdict::Left | Verdict::Undecided)) if self.0.len() == 1 => {
                 Some(Verdict::Stays)
             }

@@ -28,6 +28,9 @@ pub(super) struct Preset {
 pub(super) struct PresetFile {
     /// The columns that such a file always has. No other preset has the same ones.
     pub(super) always: Vec<String>,
+    /// Whether other files may have these columns too. Then the owner must name the preset.
+    #[serde(default)]
+    is_ambiguous: bool,
     /// What the columns mean. Those that the file may lack are named here too.
     pub(super) options: PlanOptions,
 }
@@ -38,8 +41,8 @@ pub(super) static PRESETS: LazyLock<Vec<Preset>> = LazyLock::new(|| {
     serde_json::from_str(include_str!("presets.json")).unwrap_or_default()
 });
 
-/// Returns the preset file whose columns a file has. Of several, it is the one with the most. With a name, it is one of
-/// this preset.
+/// Returns the preset file whose columns a file has, unless they are ambiguous. Of several, it is the one with the most. With a
+/// name, it is one of this preset.
 pub(super) fn find(
     table: &Table,
     name: Option<&str>,
@@ -50,6 +53,6 @@ pub(super) fn find(
         .filter(|it| name.is_none_or(|name| it.name == name));
     let files = named.flat_map(|preset| preset.files.iter().map(move |file| (preset, file)));
     files
-        .filter(|(_, file)| file.always.iter().all(has))
+        .filter(|(_, file)| file.always.iter().all(has) && (name.is_some() || !file.is_ambiguous))
         .max_by_key(|(_, file)| file.always.len())
 }

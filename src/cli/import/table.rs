@@ -33,7 +33,8 @@ const KEYS_MAX: usize = 200;
 const SEPARATORS: [u8; 3] = *b",;\t";
 /// A row after the last one. If it is missing, the last row has an unclosed quotation mark. No text has this character.
 const END: &str = "\u{1e}";
-const UNCLOSED: &str = "a quotation mark is not closed, so the rows below it are in its cell";
+const UNCLOSED: &str = "a quotation mark is not closed, or text follows a closed one, so rows may be in a cell; write a quotation mark in a \
+     quoted cell twice";
 
 impl Table {
     /// Finds out what a text is, and reads it.
@@ -120,7 +121,8 @@ fn read_csv(text: &str, first: &str) -> anyhow::Result<(Vec<String>, Vec<Row>)> 
     let lines = text.as_bytes().chain(b"\n".as_slice());
     let reader = builder(separator).from_reader(lines.chain(END.as_bytes()));
     let records = reader.into_records().map_while(Result::ok);
-    let mut rows: Vec<_> = records.map(|record| csv_row(text, &record)).collect();
+    let row = |record| csv_row(text, &record, separator.into());
+    let mut rows: Vec<_> = records.map(row).collect();
     if let Some(mut end) = rows.pop()
         && end.cells.as_ref().is_ok_and(|cells| *cells != [END][..])
     {
@@ -159,15 +161,47 @@ fn builder(separator: u8) -> ReaderBuilder {
     builder
 }
 
-fn csv_row(text: &str, record: &StringRecord) -> Row {
+/// Returns whether text follows a quoted cell of the row that a text begins with (RFC 4180, 2.5). The reader takes it for a part
+/// of the cell, and a mark that was forgotten rows before would not be noticed.
+fn has_text_after_quote(row: &str, separator: char) -> bool {
+    let ends = [separator, '\r', '\n'];
+    let mut rest = row;
+    loop {
+        if let Some(quoted) = rest.strip_prefix('"') {
+            rest = quoted;
+            // Two marks are one of the text.
+            while let Some((_, after)) = rest.split_once('"')
+                && let Some(more) = after.strip_prefix('"')
+            {
+                rest = more;
+            }
+            // It is not closed, or ends here.
+            let after = rest.split_once('"').map_or("", |(_, after)| after);
+            rest = after.trim_start_matches(' ');
+            if !rest.is_empty() && !rest.starts_with(ends) {
+                return true;
+            }
+        }
+        match rest.split_once(ends) {
+            Some((cell, after)) if rest[cell.len()..].starts_with(separator) => rest = after,
+            _ => return false,
+        }
+    }
+}
+
+fn csv_row(text: &str, record: &StringRecord, separator: char) -> Row {
     let position = record.position().cloned();
     let position = position.unwrap_or_else(Position::new);
     // It is before the empty lines that precede the row.
     let rest = text.get(position.byte() as usize..).unwrap_or_default();
-    let empty = rest.len() - rest.trim_start_matches('\n').len();
+    let row = rest.trim_start_matches(['\r', '\n']);
+    let empty = rest[..rest.len() - row.len()].matches('\n').count();
     Row {
         line: position.line() + empty as u64,
-        cells: Ok(record.iter().map(unescape_formula).collect()),
+        cells: match has_text_after_quote(row, separator) {
+            true => Err(UNCLOSED),
+            false => Ok(record.iter().map(unescape_formula).collect()),
+        },
     }
 }
 
@@ -204,7 +238,7 @@ fn check_cells(
     separator: char,
 ) -> Result<(), &'static str> {
     // A cell with a line that looks like a row: with as many cells, and an address in one of them.
-    let is_address = |cell: &str| Email::parse(cell.trim_matches(['"', ' '])).is_ok();
+    let is_address = |cell: &str| Email::parse(without_name(cell.trim_matches(['"', ' ']))).is_ok();
     let is_row = |line: &str| {
         let mut cells = line.split(separator);
         cells.clone().count() == columns && cells.any(is_address)
