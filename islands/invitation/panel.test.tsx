@@ -5,6 +5,7 @@ import {
   button,
   EMAIL,
   field,
+  passDoubleClick,
   postCode,
   postSignUp,
   renderForm,
@@ -66,6 +67,7 @@ describe("the invitation", () => {
     expect(screen.queryByText(LEAD)).toBeNull();
     await user.type(code, "123456{Enter}");
     await screen.findByText(LEAD, { selector: ".waitlist-lead" });
+    passDoubleClick();
     await user.click(screen.getByText("Use another address"));
     await user.type(field(), "bob@example.com{Enter}");
     await screen.findByLabelText("Code from the message");

@@ -44,7 +44,14 @@ afterEach(() => {
   getCount.mockReset();
   queryClient.clear();
   dismissToast();
+  if (vi.isMockFunction(Date.now)) vi.mocked(Date.now).mockRestore();
 });
+
+/** Lets the time pass in which a click may be the second one of a double click. */
+export function passDoubleClick() {
+  const later = Date.now() + 1000;
+  vi.spyOn(Date, "now").mockReturnValue(later);
+}
 
 export function respondWithCount(count: number) {
   getCount.mockImplementation(async () => Response.json({ count }));

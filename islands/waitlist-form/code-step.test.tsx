@@ -7,6 +7,7 @@ import {
   field,
   holdResponse,
   message,
+  passDoubleClick,
   postCode,
   postSignUp,
   renderForm,
@@ -81,6 +82,10 @@ describe("the step for the code", () => {
   test("can be left for another address, which is corrected instead of typed again", async () => {
     const user = await join();
     await waitFor(() => expect(codeField()).not.toBeNull());
+    // The second click of a double click.
+    await user.click(screen.getByRole("link", { name: "Use another address" }));
+    expect(codeField()).not.toBeNull();
+    passDoubleClick();
     await user.click(screen.getByRole("link", { name: "Use another address" }));
     expect(field().value).toBe(EMAIL);
     expect(document.activeElement).toBe(field());
@@ -92,6 +97,14 @@ describe("the step for the code", () => {
 });
 
 describe("a code", () => {
+  test("is sent once by a key that is held", async () => {
+    await join();
+    const code = await findCodeField();
+    expect(fireEvent.keyDown(code, { key: "Enter" })).toBe(true);
+    expect(fireEvent.keyDown(code, { key: "Enter", repeat: true })).toBe(false);
+    expect(fireEvent.keyDown(code, { key: "1", repeat: true })).toBe(true);
+  });
+
   test("is sent with the address, which confirms it", async () => {
     const user = await join();
     await user.type(await findCodeField(), "358208 is your code");
@@ -110,6 +123,7 @@ describe("a code", () => {
       const { form } = codeField() as HTMLInputElement;
       form?.addEventListener("focusin", () => resolve(form.dataset["step"]), { once: true });
     });
+    passDoubleClick();
     await user.click(otherAddress);
     expect(field().value).toBe("");
     expect(document.activeElement).toBe(field());

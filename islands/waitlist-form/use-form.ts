@@ -1,5 +1,5 @@
 /** What the form shows, what a submit does (spec §4, §5), and the link back to its first step. */
-import { type FormEvent, type MouseEvent, useRef, useState } from "react";
+import { type FormEvent, type KeyboardEvent, type MouseEvent, useRef, useState } from "react";
 import { flushSync } from "react-dom";
 import type { FormState, Invitation } from "../bindings/wire";
 import { dismissToast, showToast } from "../toast-store";
@@ -9,7 +9,7 @@ import { emailForm, pristine, type Settings, type Submission, submit } from "./s
 import { readCode, trimInvisible } from "./typed";
 import { useUsualTitle } from "./use-usual-title";
 
-/** An empty submit within this time after a success, in milliseconds, is a double click or a held key. */
+/** An empty submit, or a way back, within this time after a response, in milliseconds, is a double click. */
 const REPEAT_INTERVAL_MS = 1000;
 
 export type FormControls = ReturnType<typeof useForm>;
@@ -36,8 +36,9 @@ export function useForm(settings: Settings, initial: FormState, onSuccess: () =>
   const { form } = view;
   // Not `isPending`: it is as old as the last render, and two submits can come before the next one.
   const isSending = useRef(false);
-  /** When a success has emptied the field, or 0 once the visitor has typed. */
-  const emptiedAt = useRef(0);
+  /** When the last response came, or 0 once the visitor has typed. */
+  const respondedAt = useRef(0);
+  const isRepeated = () => Date.now() - respondedAt.current < REPEAT_INTERVAL_MS;
   useUsualTitle(form);
 
   const update = (change: Partial<typeof view>) => setView((before) => ({ ...before, ...change }));
@@ -46,10 +47,7 @@ export function useForm(settings: Settings, initial: FormState, onSuccess: () =>
   /** Shows a form, and a toast with the text. */
   function show(form: FormState, text?: string, isError = true) {
     const value = fieldValue(form);
-    if (refs.input.current && value !== typed()) {
-      refs.input.current.value = value;
-      emptiedAt.current = Date.now();
-    }
+    if (refs.input.current && value !== typed()) refs.input.current.value = value;
     dismissToast();
     const title = isError ? COPY.ERROR_TITLE : COPY.JOINED_TITLE;
     const variant = isError ? "destructive" : "default";
@@ -87,6 +85,7 @@ export function useForm(settings: Settings, initial: FormState, onSuccess: () =>
     // The next step may be higher, and push the element away.
     if (active && wasInView) keepInView(active);
     if (!active) focusIn(refs.form.current, nextControl(after.form), wasInView);
+    respondedAt.current = Date.now();
     if (after.isError) return;
     // After an error, that of the last success stays: nobody gets the link a second time.
     update({ invitation: after.invitation });
@@ -107,13 +106,13 @@ export function useForm(settings: Settings, initial: FormState, onSuccess: () =>
     const content = { ...form, [form.step]: typed() };
     const read = readSubmission(content);
     if (typeof read !== "string") return void send(read);
-    if (typed() === "" && Date.now() - emptiedAt.current < REPEAT_INTERVAL_MS) return;
+    if (typed() === "" && isRepeated()) return;
     flushSync(() => show({ ...content, outcome: "invalid", message: read }, read));
     focusIn(refs.form.current, refs.input.current);
   }
 
   function onInput() {
-    emptiedAt.current = 0;
+    respondedAt.current = 0;
     // The browser would reject an address with an invisible character, which nobody can find.
     const visible = trimInvisible(typed());
     if (refs.input.current && form.step === "email" && visible !== typed())
@@ -129,13 +128,18 @@ export function useForm(settings: Settings, initial: FormState, onSuccess: () =>
 
   function returnToEmail(event: MouseEvent) {
     event.preventDefault();
-    if (isSending.current) return;
+    if (isSending.current || isRepeated()) return;
     flushSync(() => show(emailForm(settings, form.email)));
     focusIn(refs.form.current, refs.input.current);
   }
 
+  /** A held key submits once. */
+  function onKeyDown(event: KeyboardEvent) {
+    if (event.repeat && event.key === "Enter") event.preventDefault();
+  }
+
   const onBlur = () => update({ isAnnounced: false });
-  return { ...view, refs, onSubmit, onInput, onInvalid, onBlur, returnToEmail };
+  return { ...view, refs, onSubmit, onKeyDown, onInput, onInvalid, onBlur, returnToEmail };
 }
 
 /** Returns the content of the field. */

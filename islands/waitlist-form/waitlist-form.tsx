@@ -17,11 +17,7 @@ export { hydrate } from "../hydrate";
 /** Only for sites that show invitations. If it cannot be loaded, the link is shown: nobody gets it a second time. */
 const InvitationPanel = lazy<FunctionComponent<InvitationPanelProps>>(() =>
   import("../invitation/panel").catch(() => ({
-    default: ({ label, link }) => (
-      <p className="note">
-        {label}: {link}
-      </p>
-    ),
+    default: ({ label, link }) => <p className="note">{`${label}: ${link}`}</p>,
   })),
 );
 
@@ -59,6 +55,7 @@ export default function WaitlistForm(props: WaitlistFormProps) {
         method="post"
         action={action}
         onSubmit={controls.onSubmit}
+        onKeyDown={controls.onKeyDown}
         onInput={controls.onInput}
         data-step={form.step}
         data-outcome={form.outcome}
