@@ -127,6 +127,10 @@ fn assert_recipe_works(adapt: impl FnOnce(&Sandbox, &str, u16) -> Command) {
     let upgrade = ["--http1.1", "-HConnection: Upgrade", "-HUpgrade: other"];
     let (status, _) = curl(port, "127.0.0.2", &upgrade);
     assert_eq!(status, "405", "an upgrade");
+    // It ends no connection that others share, and is not sent again.
+    let malformed = ["--http1.1", "--request-target", "/?q=\""];
+    let (status, _) = curl(port, "127.0.0.2", &malformed);
+    assert_eq!(status, "400", "a malformed request");
     for (from, email, status) in [
         ("127.0.0.2", "one@example.com", "201"),
         ("127.0.0.2", "one@example.com", "409"),
