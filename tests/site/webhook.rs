@@ -151,10 +151,7 @@ fn webhook_test_prints_the_response() {
     assert_eq!(output.status.code(), Some(1));
     let printed = text(&output.stdout);
     let (first, rest) = printed.split_once('\n').expect("a line");
-    assert!(
-        first.contains(" replies 400 Bad Request after "),
-        "{printed}"
-    );
+    assert!(first.ends_with(" replies 400 Bad Request"), "{printed}");
     assert!(!printed.contains("path-of-the-tests"), "{printed}");
     assert_eq!(rest, "no[2J text\n");
     assert!(text(&output.stderr).contains("has not accepted the event"));
@@ -164,7 +161,7 @@ fn webhook_test_prints_the_response() {
     let output = test(&Endpoint::scripted(|_| Reply::Endless(200)).url());
     assert_eq!(output.status.code(), Some(0));
     let printed = text(&output.stdout);
-    assert!(printed.contains(" replies 200 OK after "), "{printed}");
+    assert!(printed.contains(" replies 200 OK\n"), "{printed}");
     assert!(printed.len() < 2200, "{} bytes", printed.len());
     assert!(!sandbox.path().join("data").exists(), "no list was created");
 }

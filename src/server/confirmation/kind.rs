@@ -1,9 +1,6 @@
 //! The kinds of messages that the server sends by itself.
 
-use crate::{
-    server::ClientKey,
-    waitlist::{MessageId, WaitlistEntry},
-};
+use crate::waitlist::{MessageId, WaitlistEntry};
 
 /// A kind of message. The first one goes first, because a person is waiting for it.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -27,13 +24,5 @@ impl MessageKind {
     pub(super) fn is_for(self, entry: &WaitlistEntry) -> bool {
         let has_confirmed = entry.confirmed_at.is_some();
         entry.asked_at.is_some() && has_confirmed == (self == Self::Welcome)
-    }
-
-    /// Returns the client that a message counts for, if no known client has caused it.
-    pub(super) fn client(self) -> ClientKey {
-        match self {
-            Self::Code => ClientKey::UNKNOWN,
-            Self::Welcome => ClientKey::WELCOME,
-        }
     }
 }

@@ -38,7 +38,10 @@ impl PendingMessage {
         Self {
             kind,
             email,
-            by: vec![kind.client()],
+            by: vec![match kind {
+                MessageKind::Code => ClientKey::UNKNOWN,
+                MessageKind::Welcome => ClientKey::WELCOME,
+            }],
             retry,
         }
     }
