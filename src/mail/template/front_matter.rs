@@ -77,7 +77,9 @@ fn parse_subject(value: &str, line: usize) -> Result<String, TemplateError> {
     if let Some(link) = placeholders::LINKS.iter().find(|it| value.contains(*it)) {
         return Err(TemplateProblem::LinkInSubject(link).at(line));
     }
-    Ok(value.to_owned())
+    // lettre loses two spaces in a row between words that are encoded.
+    let words: Vec<_> = value.split_whitespace().collect();
+    Ok(words.join(" "))
 }
 
 /// Removes the quotation marks around a value.
