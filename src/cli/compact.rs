@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::store_location::CommonArgs;
-use crate::waitlist::Compaction;
+use crate::waitlist::{Compaction, PendingEvents};
 
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -28,7 +28,6 @@ pub(super) fn run(CompactArgs { common }: &CompactArgs) -> anyhow::Result<()> {
         bytes_after,
     } = list.call(|list| list.compact())?;
     let pending = list.call(|list| list.pending_events())?;
-    let pending = pending.map_or(0, |it| it.count);
     drop(list);
     let json = json!({ "bytes_before": bytes_before, "bytes_after": bytes_after });
     common.output.print(&json, |out| {
@@ -36,10 +35,10 @@ pub(super) fn run(CompactArgs { common }: &CompactArgs) -> anyhow::Result<()> {
             out,
             "no erased address is left in {location}, which now has {bytes_after} bytes"
         )?;
-        if pending > 0 {
+        if let Some(PendingEvents { count: count @ 1.., .. }) = pending {
             writeln!(
                 out,
-                "except in {pending} events that wait for the webhook; run this again once they are sent"
+                "except in {count} events that wait for the webhook; run this again once they are sent"
             )?;
         }
         Ok(())

@@ -93,10 +93,9 @@ fn find_invite_code(list: &WaitlistHandle, inviter: &Email) -> anyhow::Result<Op
         ..Selection::default()
     };
     let suppressions = list.suppressions()?;
-    let is_used = list.entries(selection)?.count > 0
-        || suppressions
-            .departures()
-            .any(|it| it.source.as_ref() == Some(&code));
+    let mut departures = suppressions.departures();
+    let has_left = departures.any(|it| it.source.as_ref() == Some(&code));
+    let is_used = has_left || list.entries(selection)?.count > 0;
     Ok(is_used.then(|| code.to_string()))
 }
 

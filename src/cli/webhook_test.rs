@@ -52,9 +52,8 @@ pub(super) fn run(args: &WebhookTestArgs) -> anyhow::Result<()> {
 /// Reads the beginning of a body, as text that changes nothing on a terminal.
 async fn read_beginning(body: Body) -> String {
     let first = timeout(REPLY_TIMEOUT, body.into_data_stream().next()).await;
-    let Ok(Some(Ok(first))) = first else {
-        return String::new();
-    };
+    let first = first.ok().flatten().and_then(Result::ok);
+    let first = first.unwrap_or_default();
     let text = String::from_utf8_lossy(&first[..first.len().min(REPLY_MAX_BYTES)]);
     let is_printable = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
     text.chars().filter(is_printable).collect()

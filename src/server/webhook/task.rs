@@ -127,10 +127,8 @@ impl Task<'_> {
         let is_old = age > self.sender.times.max_age;
         // No server may have run for days, so an old event is tried too, unless nothing has worked for long.
         let longest_pause = self.sender.times.longest_pause;
-        let is_hopeless = is_old
-            && self
-                .failing_since
-                .is_some_and(|it| it.elapsed() > longest_pause);
+        let failing_for = self.failing_since.map(|it| it.elapsed());
+        let is_hopeless = is_old && failing_for > Some(longest_pause);
         let is_last_try = is_old && self.failed.contains_key(&key);
         let is_accepted = !is_hopeless && self.attempt(event, age).await?;
         if is_accepted || is_hopeless || is_last_try {
