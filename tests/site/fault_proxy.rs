@@ -215,14 +215,11 @@ async fn forward(mut client: TcpStream, state: Arc<State>) {
                 if is_late || is_matching && state.take_fault(Fault::HoldOpen) {
                     let _held_open = (!is_late).then_some(client);
                     state.release.notified().await;
-                    server.write_all(bytes).await.expect("the database reads");
-                    // The database executes everything that it got, also a whole transaction, before it sees the end.
-                    server.shutdown().await.expect("the database reads");
-                    let mut has_responded = false;
-                    while let Ok(1..) = server.read(&mut response).await {
-                        has_responded = true;
+                    // The database closes a connection that has not logged in after a minute. Then nothing arrives any more.
+                    if server.write_all(bytes).await.is_ok() && server.shutdown().await.is_ok() {
+                        // It executes everything that it got, also a whole transaction, before it sees the end.
+                        while let Ok(1..) = server.read(&mut response).await {}
                     }
-                    assert!(has_responded, "the database responds");
                     return state.was_delivered.notify_one();
                 }
                 if server.write_all(bytes).await.is_err() { return }
