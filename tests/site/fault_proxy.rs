@@ -195,7 +195,8 @@ async fn forward(mut client: TcpStream, state: Arc<State>) {
         return;
     };
     let (mut request, mut response) = ([0; 1 << 16], [0; 1 << 16]);
-    let mut is_matching = false;
+    // Whether a matching statement waits for its response. Another one may follow it before.
+    let mut is_waiting = false;
     loop {
         tokio::select! {
             read = client.read(&mut request) => {
@@ -203,7 +204,8 @@ async fn forward(mut client: TcpStream, state: Arc<State>) {
                 state.wait_while_paused().await;
                 // Each connection prepares a statement once, and then sends only its parameters: addresses.
                 let bytes = &request[..length];
-                is_matching = state.matches(bytes);
+                let is_matching = state.matches(bytes);
+                is_waiting |= is_matching;
                 if is_matching {
                     state.wait_while_holding().await;
                     state.register_statement();
@@ -227,15 +229,16 @@ async fn forward(mut client: TcpStream, state: Arc<State>) {
             read = server.read(&mut response) => {
                 let Ok(length @ 1..) = read else { return };
                 state.wait_while_paused().await;
-                if is_matching && state.take_fault(Fault::AfterStatement) {
+                if is_waiting && state.take_fault(Fault::AfterStatement) {
                     return;
                 }
-                if is_matching && state.drops_responses.load(Ordering::SeqCst) {
+                if is_waiting && state.drops_responses.load(Ordering::SeqCst) {
                     state.is_armed[Fault::NoResponse as usize].store(true, Ordering::SeqCst);
                 }
-                if is_matching && state.take_fault(Fault::NoResponse) {
+                if is_waiting && state.take_fault(Fault::NoResponse) {
                     return std::future::pending().await;
                 }
+                is_waiting = false;
                 sleep(Duration::from_millis(state.delay.load(Ordering::SeqCst))).await;
                 if client.write_all(&response[..length]).await.is_err() { return }
             }
