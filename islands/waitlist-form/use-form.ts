@@ -38,11 +38,11 @@ export function useForm(settings: Settings, initial: FormState, onSuccess: () =>
   const isSending = useRef(false);
   /** When the last response came, or 0 once the visitor has typed. */
   const respondedAt = useRef(0);
-  const isRepeated = () => Date.now() - respondedAt.current < REPEAT_INTERVAL_MS;
   useUsualTitle(form);
 
   const update = (change: Partial<typeof view>) => setView((before) => ({ ...before, ...change }));
   const typed = () => refs.input.current?.value ?? "";
+  const isRepeated = () => typed() === "" && Date.now() - respondedAt.current < REPEAT_INTERVAL_MS;
 
   /** Shows a form, and a toast with the text. */
   function show(form: FormState, text?: string, isError = true) {
@@ -106,7 +106,7 @@ export function useForm(settings: Settings, initial: FormState, onSuccess: () =>
     const content = { ...form, [form.step]: typed() };
     const read = readSubmission(content);
     if (typeof read !== "string") return void send(read);
-    if (typed() === "" && isRepeated()) return;
+    if (isRepeated()) return;
     flushSync(() => show({ ...content, outcome: "invalid", message: read }, read));
     focusIn(refs.form.current, refs.input.current);
   }
