@@ -13,10 +13,11 @@ use std::{
 use rustix::io::Errno;
 
 /// Exit code after a failure, when the program can be started again.
-pub(crate) const EXIT_FAILURE: i32 = 1;
-/// Exit code after the files of the list were removed, replaced or overwritten. The next start would create an empty
-/// list.
-pub(crate) const EXIT_FILES_MISSING: i32 = 3;
+pub(crate) const EXIT_FAILURE: u8 = 1;
+/// Exit code for an invalid command line or setting.
+pub(crate) const EXIT_INVALID: u8 = 2;
+/// Exit code when the list is lost or damaged. Another start does not help.
+pub(crate) const EXIT_LIST_LOST: u8 = 3;
 
 /// Maximum time to print a message.
 const PRINT_TIMEOUT: Duration = Duration::from_millis(400);
@@ -27,9 +28,9 @@ const RETRY_INTERVAL: Duration = Duration::from_millis(10);
 static LINE_FORMAT: OnceLock<fn(&str) -> String> = OnceLock::new();
 
 /// Prints a message, and ends the process.
-pub(crate) fn print_and_exit(message: &str, code: i32) -> ! {
+pub(crate) fn print_and_exit(message: &str, code: u8) -> ! {
     print_stderr(message);
-    process::exit(code)
+    process::exit(code.into())
 }
 
 /// Prints a message to standard error, like `eprintln!`, but gives up after [`PRINT_TIMEOUT`]. The line is

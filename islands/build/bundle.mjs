@@ -12,11 +12,12 @@ const URL_PATH = "/islands/";
 /**
  * terser runs after esbuild's own minification and saves another 2.6 % of the brotli size. `unsafe_methods` and `unsafe_arrows`
  * are unsafe for code that calls `new` on a method, or on a function that does not use `this`, which no library here does.
+ * Without `lhs_constants`, comparisons keep the order that esbuild and the libraries wrote: 157 bytes less of brotli.
  */
 const TERSER = {
   module: true,
   ecma: 2020,
-  compress: { passes: 3, unsafe_methods: true, unsafe_arrows: true },
+  compress: { passes: 3, unsafe_methods: true, unsafe_arrows: true, lhs_constants: false },
   format: { comments: false },
 };
 

@@ -79,7 +79,8 @@ use clap::{CommandFactory, Parser, Subcommand, error::ErrorKind};
 use rustix::{fs::Mode, process::umask};
 use tokio::runtime::{Builder, EnterGuard, Handle};
 
-use crate::exit::print_stderr;
+use crate::exit::{EXIT_FAILURE, EXIT_INVALID, EXIT_LIST_LOST, print_stderr};
+use open_list_error::OpenListError;
 use serve_check::InvalidSettings;
 use store_location::InvalidLocation;
 use terminal::signals::handle_file_size_signal;
@@ -101,7 +102,7 @@ pub use terminal::log::log_panics;
     args_conflicts_with_subcommands = true,
     disable_help_subcommand = true,
     override_usage = "landing [OPTIONS OF SERVE]\n       landing <COMMAND>",
-    after_help = "Exit codes: 0 success, 1 failure, 2 invalid command line, 3 the server's files were removed, replaced or overwritten"
+    after_help = "Exit codes: 0 success, 1 failure, 2 invalid command line, 3 the list is lost or damaged"
 )]
 struct Cli {
     #[command(subcommand)]
@@ -178,10 +179,11 @@ pub fn run() -> ExitCode {
         }
         Err(error) => {
             print_stderr(&format!("{error:#}"));
-            match error.is::<InvalidSettings>() {
-                true => ExitCode::from(2),
-                false => ExitCode::FAILURE,
-            }
+            ExitCode::from(match error.downcast_ref() {
+                _ if error.is::<InvalidSettings>() => EXIT_INVALID,
+                Some(OpenListError::Sled(error)) if error.needs_owner() => EXIT_LIST_LOST,
+                _ => EXIT_FAILURE,
+            })
         }
     }
 }

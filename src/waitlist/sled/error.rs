@@ -39,6 +39,13 @@ pub enum SledOpenError {
     /// sled cannot work with such a clock.
     #[error("the clock of this machine is before 1970; set it")]
     Clock,
+    /// The list was lost while a server used it, so none is created in its place. It has the data directory.
+    #[error(
+        "the list in {} was removed while it was in use; restore a backup, put a copy of the data directory in its place, or \
+         remove the file `lost` there to begin with an empty list",
+        .0.display()
+    )]
+    Lost(PathBuf),
     /// The list is unusable, and nothing was changed.
     #[error(
         "cannot open the waitlist in {}: {reason}; nothing was changed{}",
@@ -61,6 +68,18 @@ pub enum SledOpenError {
 }
 
 impl SledOpenError {
+    /// Returns whether only the owner can help: the list is lost, damaged, or of another version.
+    pub fn needs_owner(&self) -> bool {
+        match self {
+            Self::Lost(_) => true,
+            // The machine may only have been busy.
+            Self::Rejected { reason, .. } | Self::Unusable { reason, .. } => {
+                !matches!(reason, UnusableReason::Timeout(_) | UnusableReason::Changed)
+            }
+            Self::InUse { .. } | Self::Io { .. } | Self::Clock => false,
+        }
+    }
+
     /// Returns whether the disk of the data directory is full.
     pub fn is_disk_full(&self) -> bool {
         matches!(self, Self::Io { error, .. } if is_full(error))

@@ -7,8 +7,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::files::{FileId, is_not_found, is_same_file};
-use crate::exit::{EXIT_FILES_MISSING, print_and_exit};
+use super::files::{FileId, create_private_dir, is_not_found, is_same_file};
+use crate::exit::{EXIT_LIST_LOST, print_and_exit};
+
+/// File in the data directory of a list that was lost while it was in use. It stops the start that would create an empty
+/// list in its place.
+pub(super) const LOST_FILE: &str = "lost";
 
 /// The files of an open list.
 pub(super) struct FileGuard {
@@ -62,14 +66,17 @@ impl FileGuard {
 
     fn exit(&self) -> ! {
         let store = self.log_path.parent().unwrap_or(&self.log_path);
+        let data = store.parent().unwrap_or(store);
+        // If either fails, the directory cannot be written, and no list can be created there.
+        let _ = create_private_dir(data);
+        let _ = File::create(data.join(LOST_FILE)).and_then(|file| file.sync_all());
         print_and_exit(
             &format!(
                 "the files of the waitlist in {} were removed, replaced or overwritten while they were in use; the \
-                 program stops; restore the data directory before the next start, which would create an empty list \
-                 without these files",
+                 program stops; restore a backup, or put a copy of the data directory in its place",
                 store.display()
             ),
-            EXIT_FILES_MISSING,
+            EXIT_LIST_LOST,
         )
     }
 }

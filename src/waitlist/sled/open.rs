@@ -22,10 +22,10 @@ use super::{
     database,
     deadline::run_with_deadline,
     error::{OpenFailure, SledOpenError, UnusableReason, io_error},
-    file_guard::{self, FileGuard, HighWaterMark},
+    file_guard::{self, FileGuard, HighWaterMark, LOST_FILE},
     files::{
         STORE_DIR, create_private_dir, drop_from_page_cache, is_same_file, remove_dir_if_exists,
-        sync_ancestors, sync_tree,
+        remove_file_if_exists, sync_ancestors, sync_tree,
     },
     lock::{lock_data_dir, lock_log, remove_lock_file},
     record::FORMAT_WITHOUT_EVENTS,
@@ -88,24 +88,26 @@ pub(super) fn open(
     })
     .map_err(|failure| failure.into_open_error(data, &store))?;
     compaction::remove_leftovers(&store).map_err(to_open_error)?;
+    remove_file_if_exists(&data.join(LOST_FILE)).map_err(to_open_error)?;
     // An earlier start may have been interrupted before this step.
     sync_ancestors(data).map_err(to_open_error)?;
     let files = FileGuard::new(log, log_path, high_water_mark).map_err(to_open_error)?;
     Ok((SledCommitter::new(database, records, contents, files), lock))
 }
 
-/// Locks a data directory, and creates it and its store if they are missing. If that fails, nothing remains.
+/// Locks a data directory, and creates it and its store if they are missing. If that fails, nothing remains. A list that was
+/// lost is not replaced by an empty one.
 fn lock_or_create(data: &Path, new_list_key: ListKey) -> Result<File, SledOpenError> {
     let to_open_error = io_error(data);
     let is_new_directory = !data.exists();
-    let mut directories = DirBuilder::new();
-    let created = directories.recursive(true).mode(0o700).create(data);
-    created.map_err(to_open_error)?;
-    let lock = lock_data_dir(data)?;
-    restore::remove_leftovers(data).map_err(to_open_error)?;
-    if !data.join(STORE_DIR).try_exists().map_err(to_open_error)?
-        && let Err(error) = create(data, new_list_key)
-    {
+    let lock = lock(data)?;
+    if data.join(STORE_DIR).try_exists().map_err(to_open_error)? {
+        return Ok(lock);
+    }
+    if data.join(LOST_FILE).try_exists().map_err(to_open_error)? {
+        return Err(SledOpenError::Lost(data.to_owned()));
+    }
+    if let Err(error) = create(data, new_list_key) {
         remove_lock_file(data);
         if is_new_directory {
             // If this fails, an empty directory remains.
@@ -113,6 +115,17 @@ fn lock_or_create(data: &Path, new_list_key: ListKey) -> Result<File, SledOpenEr
         }
         return Err(error);
     }
+    Ok(lock)
+}
+
+/// Locks a data directory, and creates it if it is missing.
+pub(super) fn lock(data: &Path) -> Result<File, SledOpenError> {
+    let to_open_error = io_error(data);
+    let mut directories = DirBuilder::new();
+    let created = directories.recursive(true).mode(0o700).create(data);
+    created.map_err(to_open_error)?;
+    let lock = lock_data_dir(data)?;
+    restore::remove_leftovers(data).map_err(to_open_error)?;
     Ok(lock)
 }
 

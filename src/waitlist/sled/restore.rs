@@ -1,5 +1,5 @@
 //! Restores a backup. The list is built in another data directory beside its place, and then takes the place of the empty
-//! one. So a kill at any moment leaves the empty list, the restored one, or none, and the next start
+//! one, if there is one. So a kill at any moment leaves the empty list, the restored one, or none, and the next start
 //! removes what is beside.
 
 use std::{
@@ -18,6 +18,7 @@ use super::{
     error::{SledOpenError, io_error},
     files::{STORE_DIR, remove_dir_if_exists, sync_tree},
     items::RecordItem,
+    open,
 };
 
 /// The data directory of the new list, in that of the list.
@@ -47,11 +48,15 @@ impl SledWaitlist {
         list_key: ListKey,
         items: impl Iterator<Item = io::Result<BackupItem>>,
     ) -> Result<(), RestoreError> {
-        let list = Self::open(data)?;
+        let exists = Self::exists_in(data).map_err(io_error(data))?;
+        let list = exists.then(|| Self::open(data)).transpose()?;
+        // A list that is missing is not created: it may be lost until the restore is complete.
+        let _lock = (!exists).then(|| open::lock(data)).transpose()?;
         let is_empty = |committer: &mut SledCommitter| committer.contents.is_empty();
-        if !list
-            .queue
-            .blocking_request(|reply| Job::new(0, reply, is_empty))?
+        if let Some(list) = &list
+            && !list
+                .queue
+                .blocking_request(|reply| Job::new(0, reply, is_empty))?
         {
             return Err(RestoreError::NotEmpty);
         }
@@ -61,7 +66,9 @@ impl SledWaitlist {
         let exchanged = restored.and_then(|()| {
             let exchange = || {
                 sync_tree(&beside)?;
-                fs::rename(data.join(STORE_DIR), beside.join(OLD_STORE_DIR))?;
+                if list.is_some() {
+                    fs::rename(data.join(STORE_DIR), beside.join(OLD_STORE_DIR))?;
+                }
                 fs::rename(beside.join(STORE_DIR), data.join(STORE_DIR))?;
                 File::open(data)?.sync_all()
             };

@@ -101,7 +101,7 @@ fn rejected_start_writes_nothing_at_any_interruption() {
         assert_ne!(start.status.code(), Some(0), "{step}");
         assert_eq!(contents(&store), before, "{step}");
     }
-    let stderr = sandbox.command().run().failure().stderr();
+    let stderr = sandbox.command().run().code(3).stderr();
     assert!(stderr.contains("nothing was changed"), "{stderr}");
     assert_eq!(contents(&store), before);
     let trial = sandbox.path().join("data/waitlist.trial");
@@ -157,7 +157,7 @@ fn rejects_unrelated_files_in_one_line_and_keeps_them() {
         fs::write(store.join("db"), bytes).expect("writable");
         fs::write(store.join("snap.txt"), "a snapshot of my own").expect("writable");
         let before = contents(&store);
-        let stderr = sandbox.command().run().failure().stderr();
+        let stderr = sandbox.command().run().code(3).stderr();
         assert!(stderr.contains("nothing was changed"), "{stderr}");
         assert_eq!(stderr.lines().count(), 1, "{stderr}");
         assert_eq!(contents(&store), before);

@@ -33,13 +33,22 @@ fn run(mut command: Command, sandbox: &Sandbox, args: &[&str]) -> (bool, String)
 }
 
 /// Kills a restore into `store` at the first of `calls`, then `step` calls later, and so on, until it is not killed any
-/// more. Returns how often it was killed before it had restored anything, and afterwards.
-fn kill_at_each(calls: &str, step: usize, store: impl Fn(usize) -> String) -> (usize, usize) {
+/// more. The list is new, or empty. Returns how often the restore was killed before it had restored anything, and afterwards.
+fn kill_at_each(
+    calls: &str,
+    step: usize,
+    is_new: bool,
+    store: impl Fn(usize) -> String,
+) -> (usize, usize) {
     let sandbox = Sandbox::new();
     std::fs::write(sandbox.path().join("list.backup"), backup()).expect("writable");
     let (mut without_effect, mut complete) = (0, 0);
     for number in (1..).step_by(step) {
         let store = &store(number);
+        if !is_new {
+            let empty = ["import", "/dev/null", "--store", store];
+            assert!(run(landing(sandbox.path()), &sandbox, &empty).0);
+        }
         let fault = format!("{calls}:signal=KILL:when={number}");
         let restore = ["restore", "list.backup", "--store", store];
         let (is_finished, _) = run(landing_with_fault(&fault), &sandbox, &restore);
@@ -79,16 +88,22 @@ fn kill_at_each(calls: &str, step: usize, store: impl Fn(usize) -> String) -> (u
 
 #[test]
 fn restore_into_a_directory_is_all_or_nothing() {
-    for calls in ["fsync,fdatasync", "rename", "unlinkat"] {
+    for (calls, is_new, kills_min) in [
+        ("fsync,fdatasync", true, 2),
+        ("rename", true, 1),
+        ("rename", false, 2),
+        ("unlinkat", false, 2),
+    ] {
         let store = |number| format!("data-{number}");
-        let (without_effect, complete) = kill_at_each(calls, 1, store);
-        assert!(without_effect + complete > 1, "{calls}: it was not killed");
+        let (without_effect, complete) = kill_at_each(calls, 1, is_new, store);
+        let kills = without_effect + complete;
+        assert!(kills >= kills_min, "{calls}: {kills} kills");
     }
 }
 
 #[test]
 fn restore_into_a_database_is_all_or_nothing() {
     let store = |_| SHARED_SERVER.create_database();
-    let (without_effect, _) = kill_at_each("sendto,write,writev", 5, store);
+    let (without_effect, _) = kill_at_each("sendto,write,writev", 5, true, store);
     assert!(without_effect > 3, "{without_effect}");
 }

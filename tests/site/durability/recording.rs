@@ -207,7 +207,13 @@ impl Recording {
         }
         strace::wait_for_end(&log, start.id());
         let code = start.wait().expect("the process ends").code();
-        assert_eq!(code, Some(i32::from(!is_serving)), "{failure}");
+        let expected = match failure {
+            _ if is_serving => 0,
+            // The list is rejected.
+            "" => 3,
+            _ => 1,
+        };
+        assert_eq!(code, Some(expected), "{failure}");
         strace::read(&log, &mut self.calls);
     }
 
