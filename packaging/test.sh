@@ -111,6 +111,7 @@ protects_files() {
   equals '700 landing' "$(inside stat -c '%a %U' /var/lib/landing)"
   inside test -s /usr/share/man/man1/landing-export.1.gz
   inside test -s /usr/share/bash-completion/completions/landing
+  inside test -s /usr/share/doc/landing/docs/operations.md
 }
 
 # People sign up without a pause while the package is upgraded.

@@ -8,7 +8,7 @@ use super::{command, terminal::output::print_to_stdout};
 const LINE_WIDTH: usize = 98;
 
 #[derive(clap::Args)]
-#[command(after_help = "Example: landing settings > /etc/landing.env")]
+#[command(after_help = "Example: landing settings > settings.env")]
 pub(super) struct SettingsArgs;
 
 /// Prints each variable with its meaning, commented out. The value of a line is the default.

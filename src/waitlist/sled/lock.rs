@@ -5,9 +5,9 @@
 //! open.
 
 use std::{
-    fs::{self, File, OpenOptions, TryLockError},
+    fs::{self, DirBuilder, File, OpenOptions, TryLockError},
     io::{self, Read, Seek, Write},
-    os::unix::fs::OpenOptionsExt,
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::Path,
     process, thread,
     time::{Duration, Instant},
@@ -27,9 +27,12 @@ const ATTEMPTS_MAX: usize = 100;
 /// Pause between two attempts to lock a file.
 const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Locks the data directory until the file is dropped.
+/// Locks the data directory until the file is dropped, and creates it if it is missing (mode 0700).
 pub(super) fn lock_data_dir(data: &Path) -> Result<File, SledOpenError> {
     let to_open_error = io_error(data);
+    let mut directories = DirBuilder::new();
+    let created = directories.recursive(true).mode(0o700).create(data);
+    created.map_err(to_open_error)?;
     let mut file = lock_file(data)?;
     // After a power cut, the file may have a part of an id, or zeros.
     let mut previous_id = Vec::new();

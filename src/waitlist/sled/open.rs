@@ -6,9 +6,8 @@
 //! restored a backup over a store that they rejected, and lost lists. So no backup is ever restored here.
 
 use std::{
-    fs::{self, DirBuilder, File},
+    fs::{self, File},
     io,
-    os::unix::fs::DirBuilderExt,
     path::Path,
     time::{SystemTime, UNIX_EPOCH},
 };
@@ -100,7 +99,8 @@ pub(super) fn open(
 fn lock_or_create(data: &Path, new_list_key: ListKey) -> Result<File, SledOpenError> {
     let to_open_error = io_error(data);
     let is_new_directory = !data.exists();
-    let lock = lock(data)?;
+    let lock = lock_data_dir(data)?;
+    restore::remove_leftovers(data).map_err(to_open_error)?;
     if data.join(STORE_DIR).try_exists().map_err(to_open_error)? {
         return Ok(lock);
     }
@@ -115,17 +115,6 @@ fn lock_or_create(data: &Path, new_list_key: ListKey) -> Result<File, SledOpenEr
         }
         return Err(error);
     }
-    Ok(lock)
-}
-
-/// Locks a data directory, and creates it if it is missing.
-pub(super) fn lock(data: &Path) -> Result<File, SledOpenError> {
-    let to_open_error = io_error(data);
-    let mut directories = DirBuilder::new();
-    let created = directories.recursive(true).mode(0o700).create(data);
-    created.map_err(to_open_error)?;
-    let lock = lock_data_dir(data)?;
-    restore::remove_leftovers(data).map_err(to_open_error)?;
     Ok(lock)
 }
 

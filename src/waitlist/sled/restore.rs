@@ -18,7 +18,7 @@ use super::{
     error::{SledOpenError, io_error},
     files::{STORE_DIR, remove_dir_if_exists, sync_tree},
     items::RecordItem,
-    open,
+    lock::lock_data_dir,
 };
 
 /// The data directory of the new list, in that of the list.
@@ -51,7 +51,7 @@ impl SledWaitlist {
         let exists = Self::exists_in(data).map_err(io_error(data))?;
         let list = exists.then(|| Self::open(data)).transpose()?;
         // A list that is missing is not created: it may be lost until the restore is complete.
-        let _lock = (!exists).then(|| open::lock(data)).transpose()?;
+        let _lock = (!exists).then(|| lock_data_dir(data)).transpose()?;
         let is_empty = |committer: &mut SledCommitter| committer.contents.is_empty();
         if let Some(list) = &list
             && !list
@@ -60,6 +60,7 @@ impl SledWaitlist {
         {
             return Err(RestoreError::NotEmpty);
         }
+        remove_leftovers(data).map_err(io_error(data))?;
         let beside = data.join(RESTORE_DIR);
         let restored = Self::open_with_list_key(&beside, list_key).map_err(RestoreError::from);
         let restored = restored.and_then(|new| new.add_items(items));
