@@ -228,7 +228,13 @@ fn open_directory(
         }
         sleep(RETRY_INTERVAL);
     }
-    if !create && !SledWaitlist::exists_in(data).map_err(unreadable)? {
+    let exists = || {
+        SledWaitlist::exists_in(data).map_err(|error| match error {
+            SledOpenError::Io { error, .. } => unreadable(error),
+            lost => lost.into(),
+        })
+    };
+    if !create && !exists()? {
         return Ok(None);
     }
     check_owner(location, data)?;

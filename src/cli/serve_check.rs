@@ -2,7 +2,7 @@
 //!
 //! A list in a directory is not opened: while a server runs, it has the list, and a start examines a copy of it first.
 
-use std::{io, path::Path};
+use std::path::Path;
 
 use anyhow::{Context, bail};
 
@@ -96,7 +96,7 @@ const SERVED: &str = "in use by a running server";
 const MISSING: &str = "no list yet; `landing serve` creates it";
 
 /// Looks for a list in a directory. Returns what to print.
-fn find_list(data: &Path) -> io::Result<&'static str> {
+fn find_list(data: &Path) -> anyhow::Result<&'static str> {
     Ok(if ControlClient::find(data)?.is_some() {
         SERVED
     } else if SledWaitlist::exists_in(data)? {

@@ -42,9 +42,16 @@ impl SledWaitlist {
     /// Returns whether there is a list in a data directory.
     ///
     /// # Errors
-    /// Fails if the directory cannot be read.
-    pub fn exists_in(data: &Path) -> io::Result<bool> {
-        data.join(STORE_DIR).try_exists()
+    /// Fails if the directory cannot be read, or if its list was lost, so that none may be created.
+    pub fn exists_in(data: &Path) -> Result<bool, SledOpenError> {
+        let exists = |name| data.join(name).try_exists().map_err(io_error(data));
+        if exists(STORE_DIR)? {
+            Ok(true)
+        } else if exists(LOST_FILE)? {
+            Err(SledOpenError::Lost(data.to_owned()))
+        } else {
+            Ok(false)
+        }
     }
 }
 
@@ -94,18 +101,14 @@ pub(super) fn open(
     Ok((SledCommitter::new(database, records, contents, files), lock))
 }
 
-/// Locks a data directory, and creates it and its store if they are missing. If that fails, nothing remains. A list that was
-/// lost is not replaced by an empty one.
+/// Locks a data directory, and creates it and its store if they are missing. If that fails, nothing remains.
 fn lock_or_create(data: &Path, new_list_key: ListKey) -> Result<File, SledOpenError> {
     let to_open_error = io_error(data);
     let is_new_directory = !data.exists();
     let lock = lock_data_dir(data)?;
     restore::remove_leftovers(data).map_err(to_open_error)?;
-    if data.join(STORE_DIR).try_exists().map_err(to_open_error)? {
+    if SledWaitlist::exists_in(data)? {
         return Ok(lock);
-    }
-    if data.join(LOST_FILE).try_exists().map_err(to_open_error)? {
-        return Err(SledOpenError::Lost(data.to_owned()));
     }
     if let Err(error) = create(data, new_list_key) {
         remove_lock_file(data);

@@ -48,7 +48,7 @@ impl SledWaitlist {
         list_key: ListKey,
         items: impl Iterator<Item = io::Result<BackupItem>>,
     ) -> Result<(), RestoreError> {
-        let exists = Self::exists_in(data).map_err(io_error(data))?;
+        let exists = data.join(STORE_DIR).try_exists().map_err(io_error(data))?;
         let list = exists.then(|| Self::open(data)).transpose()?;
         // A list that is missing is not created: it may be lost until the restore is complete.
         let _lock = (!exists).then(|| lock_data_dir(data)).transpose()?;

@@ -114,7 +114,10 @@ fn lost_list_is_not_replaced_by_an_empty_one() {
         };
         start();
         start();
-        command(&["add", "ann@example.com"]).code(3);
+        for arguments in [&["add", "ann@example.com"][..], &["count"]] {
+            command(arguments).code(3);
+        }
+        command(&["serve", "--check"]).failure();
         fs::write(sandbox.path().join("broken"), "no backup").expect("writable");
         command(&["restore", "broken"]).failure();
         start();
