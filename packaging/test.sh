@@ -176,8 +176,8 @@ lost_list_is_not_replaced_by_an_empty_one() {
     sleep 0.1
   done
   inside apt-get install -y -qq --reinstall "/root/${DEB##*/}" >"$work/apt.log" 2>&1
-  grep -q 'landing is not started' "$work/apt.log"
   equals failed "$(inside systemctl is-active landing.service || true)"
+  inside systemctl start landing.service || true
   inside test ! -e /var/lib/landing/waitlist
   inside mv /root/waitlist /var/lib/landing/waitlist
   inside systemctl start landing.socket landing.service

@@ -51,7 +51,7 @@ impl ConfirmationCounts {
             given_up: 0,
             kind,
             key: list.list_key()?,
-            recipients: Recipients::new(kind, Some(message.begun_at), &deliveries),
+            recipients: Recipients::new(kind, Some(message.begun_at), 0, &deliveries),
             now,
         }))
     }

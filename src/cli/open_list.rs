@@ -231,7 +231,7 @@ fn open_directory(
     let exists = || {
         SledWaitlist::exists_in(data).map_err(|error| match error {
             SledOpenError::Io { error, .. } => unreadable(error),
-            lost => lost.into(),
+            missing => missing.into(),
         })
     };
     if !create && !exists()? {

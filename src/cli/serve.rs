@@ -146,16 +146,16 @@ async fn serve_until_stopped(
     let is_inherited = socket.is_inherited();
     let listener = socket.listen()?;
     let addr = listener.local_addr()?;
-    let _control = listen_for_commands(store, list);
+    let _control = listen_for_commands(store, Arc::clone(&list));
     if is_inherited {
         tracing::info!("using the socket of the service manager; --addr is ignored");
     }
-    let list = if is_new {
+    let name = if is_new {
         "a new and empty waitlist"
     } else {
         "the waitlist"
     };
-    tracing::info!("serving on http://{addr}, {list} in {store}");
+    tracing::info!("serving on http://{addr}, {name} in {store}");
     service_manager::notify(NotifyState::Ready);
     let shutdown_grace = Duration::from_secs(config.shutdown_grace);
     serve(listener, state, shutdown_grace, async || {
@@ -163,6 +163,8 @@ async fn serve_until_stopped(
         service_manager::notify(NotifyState::Stopping);
     })
     .await;
+    // If its files were removed, the process must not say that everybody is stored. The other errors have been logged.
+    let _ = list.ready().await;
     // The list is closed next, which takes long if its disk hangs.
     let message = "stopped by another signal before the waitlist was closed; all acknowledged sign-ups are kept";
     on_interrupt(|| Some(message.to_owned())).context("cannot receive signals")

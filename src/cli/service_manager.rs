@@ -1,4 +1,4 @@
-//! Notifications to the service manager: `Type=notify` and `WatchdogSec=` of systemd.
+//! Notifications to the service manager: `Type=notify` and `WatchdogSec=` of systemd. The watchdog also runs without one.
 
 use std::{sync::Arc, time::Duration};
 
@@ -8,6 +8,8 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::waitlist::{StoreError, Waitlist};
 
+/// Pause between two checks of the store without a watchdog.
+const CHECK_INTERVAL: Duration = Duration::from_secs(10);
 /// Pause before the next readiness check of a store that did not respond.
 const RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -20,15 +22,13 @@ pub(super) fn notify(state: NotifyState<'_>) {
     }
 }
 
-/// Sends keep-alives until the handle is dropped, twice per watchdog timeout (`WATCHDOG_USEC`). A keep-alive is only
-/// sent after the store has responded. If the store hangs, they stop, and the service manager restarts the
-/// process.
-///
-/// Returns `None` without a watchdog. Needs a runtime.
-pub(super) fn start_watchdog(list: Arc<dyn Waitlist>) -> Option<AbortOnDropHandle<()>> {
-    let timeout = sd_notify::watchdog_enabled().filter(|timeout| !timeout.is_zero())?;
-    let keep_alives = tokio::spawn(send_keep_alives(list, timeout / 2));
-    Some(AbortOnDropHandle::new(keep_alives))
+/// Checks the store until the handle is dropped, twice per watchdog timeout (`WATCHDOG_USEC`), and sends a keep-alive
+/// after each response. If the store hangs, they stop, and the service manager restarts the process. A store whose files
+/// were removed ends the process, also if nobody signs up. Needs a runtime.
+pub(super) fn start_watchdog(list: Arc<dyn Waitlist>) -> AbortOnDropHandle<()> {
+    let timeout = sd_notify::watchdog_enabled().filter(|timeout| !timeout.is_zero());
+    let check_interval = timeout.map_or(CHECK_INTERVAL, |timeout| timeout / 2);
+    AbortOnDropHandle::new(tokio::spawn(send_keep_alives(list, check_interval)))
 }
 
 async fn send_keep_alives(list: Arc<dyn Waitlist>, keep_alive_interval: Duration) {

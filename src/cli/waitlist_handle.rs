@@ -125,7 +125,7 @@ impl WaitlistHandle {
     }
 
     pub(super) fn deliveries(&self, message: &MessageId) -> anyhow::Result<Vec<Delivery>> {
-        self.call(|list| list.deliveries(message))
+        self.call(|list| list.deliveries(message, 0))
     }
 
     /// It waits for a server or a database that restarts: a result that is lost would be unknown.

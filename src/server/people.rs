@@ -69,7 +69,7 @@ impl People {
     /// # Errors
     /// [`RequestError::InvalidEmail`], [`RequestError::AlreadyListed`], and [`RequestError::Unavailable`] if the store fails.
     pub(super) async fn sign_up(
-        &self,
+        self: &Arc<Self>,
         email: &str,
         Visitor { client, source }: Visitor,
     ) -> Result<Email, RequestError> {
@@ -80,11 +80,15 @@ impl People {
             asked_at: self.confirmation.as_ref().map(|_| now),
             ..WaitlistEntry::new(email.clone(), now)
         };
-        let (is_new, promise) = within_deadline(self.join(entry)).await?;
-        if let Some(confirmation) = &self.confirmation {
-            confirmation.ask(&email, client, promise);
-        }
-        is_new.then_some(email).ok_or(RequestError::AlreadyListed)
+        let people = Arc::clone(self);
+        within_deadline(async move {
+            let (is_new, promise) = people.join(entry).await?;
+            if let Some(confirmation) = &people.confirmation {
+                confirmation.ask(&email, client, promise);
+            }
+            is_new.then_some(email).ok_or(RequestError::AlreadyListed)
+        })
+        .await
     }
 
     /// Adds an entry to the list. Returns whether it is new, and what the site has promised the person.
@@ -110,20 +114,24 @@ impl People {
     /// [`RequestError::InvalidEmail`], [`RequestError::MalformedCode`], [`RequestError::WrongCode`],
     /// [`RequestError::CodeLocked`], and [`RequestError::Unavailable`] if the store fails.
     pub(super) async fn confirm_by_code(
-        &self,
+        self: &Arc<Self>,
         email: &str,
         code: &str,
     ) -> Result<Email, RequestError> {
-        let confirmation = self.confirmation.as_ref();
-        let confirmation = confirmation.ok_or(RequestError::NotFound)?;
         let email = Email::parse(email).map_err(RequestError::InvalidEmail)?;
         // People write `123 456` and `123-456`. The script of the page finds the code in a pasted sentence, too.
         let code: String = code.chars().filter(char::is_ascii_digit).collect();
         if code.len() != CODE_LEN {
             return Err(RequestError::MalformedCode);
         }
-        within_deadline(confirmation.confirm_by_code(&email, &code)).await?;
-        Ok(email)
+        let people = Arc::clone(self);
+        within_deadline(async move {
+            let confirmation = people.confirmation.as_ref();
+            let confirmation = confirmation.ok_or(RequestError::NotFound)?;
+            confirmation.confirm_by_code(&email, &code).await?;
+            Ok(email)
+        })
+        .await
     }
 
     /// Returns the link by which a person on the list invites others, and the person's place in line. Returns `None` if the
@@ -139,13 +147,15 @@ impl People {
 }
 
 /// Makes all calls of the store that a request needs, within [`STORE_TIMEOUT`]. Each has its own limit, and several
-/// would add up to more than a proxy waits.
+/// would add up to more than a proxy waits. A visitor who closes the page ends the request, and not the calls: after a sign-up
+/// was stored, the message must follow.
 ///
 /// # Errors
-/// Those of the calls, and [`StoreError::TimedOut`].
-pub(super) async fn within_deadline<T, E: From<StoreError>>(
-    calls: impl Future<Output = Result<T, E>>,
-) -> Result<T, E> {
-    let result = timeout(STORE_TIMEOUT, calls).await;
+/// Those of the calls, [`StoreError::TimedOut`], and [`RequestError::Panicked`].
+pub(super) async fn within_deadline<T: Send + 'static>(
+    calls: impl Future<Output = Result<T, RequestError>> + Send + 'static,
+) -> Result<T, RequestError> {
+    let result = tokio::spawn(timeout(STORE_TIMEOUT, calls)).await;
+    let result = result.map_err(|_| RequestError::Panicked)?;
     result.unwrap_or(Err(StoreError::TimedOut.into()))
 }

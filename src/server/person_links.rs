@@ -52,10 +52,7 @@ pub(super) fn route(purpose: TokenPurpose) -> MethodRouter<AppState> {
             }
             act(&people, &admission, purpose, &token, &parts).await
         });
-        // The person may close the page at once. That ends this handler, and not the task.
-        let outcome = tokio::spawn(outcome).await;
-        let outcome = outcome.unwrap_or(Err(RequestError::Panicked));
-        respond(&pages, purpose, outcome, &headers)
+        respond(&pages, purpose, outcome.await, &headers)
     };
     get(handle).post(handle)
 }

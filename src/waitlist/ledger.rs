@@ -34,12 +34,12 @@ pub trait Ledger: Send + Sync + 'static {
     /// a list in a directory has 65,536 messages.
     fn add_message(&self, message: Message) -> StoreFuture<'_, ()>;
 
-    /// Returns the deliveries of a message, in the order of their numbers. After a crash of the process that sent them,
-    /// deliveries that had begun are [`Unknown`](DeliveryState::Unknown). It may read the whole list.
+    /// Returns the deliveries of a message, in the order of their numbers, from the number `from` on. After a crash of the
+    /// process that sent them, deliveries that had begun are [`Unknown`](DeliveryState::Unknown). It may read the whole list.
     ///
     /// # Errors
     /// Like [`OwnerList::entries`](super::OwnerList::entries).
-    fn deliveries(&self, message: &MessageId) -> StoreFuture<'_, Vec<Delivery>>;
+    fn deliveries(&self, message: &MessageId, from: u32) -> StoreFuture<'_, Vec<Delivery>>;
 
     /// Adds deliveries to a message, if it has exactly `known` deliveries: the caller has seen all of them, so nobody
     /// is added twice. Returns whether all were added. Then they are durable. It returns false if the message is unknown, or

@@ -91,7 +91,7 @@ impl<J: Send + Sync + 'static, R: Send + Sync + 'static> Ledger for StubStore<J,
     failing_calls! {
         messages() -> Vec<Message>;
         add_message(Message) -> ();
-        deliveries(&MessageId) -> Vec<Delivery>;
+        deliveries(&MessageId, u32) -> Vec<Delivery>;
         add_deliveries(&MessageId, u32, Vec<Delivery>) -> bool;
         begin_deliveries(&MessageId, Vec<DeliveryStart>) -> Vec<bool>;
         finish_deliveries(&MessageId, Vec<DeliveryResult>) -> ();

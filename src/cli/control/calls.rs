@@ -10,7 +10,7 @@ use crate::waitlist::{
 };
 
 /// Version of the protocol. A server and a command differ when the program was replaced while the server runs.
-pub(super) const PROTOCOL_VERSION: u32 = 13;
+pub(super) const PROTOCOL_VERSION: u32 = 14;
 
 /// A request.
 #[derive(Deserialize, Serialize)]
@@ -81,7 +81,7 @@ methods! {
     Ledger {
         messages() -> Vec<Message>;
         add_message(message: Message) -> ();
-        deliveries(&message: MessageId,) -> Vec<Delivery>;
+        deliveries(&message: MessageId, from: u32) -> Vec<Delivery>;
         add_deliveries(&message: MessageId, known: u32, deliveries: Vec<Delivery>) -> bool;
         begin_deliveries(&message: MessageId, deliveries: Vec<DeliveryStart>) -> Vec<bool>;
         finish_deliveries(&message: MessageId, results: Vec<DeliveryResult>) -> ();

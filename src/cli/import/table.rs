@@ -124,7 +124,7 @@ fn read_csv(text: &str, first: &str) -> anyhow::Result<(Vec<String>, Vec<Row>)> 
     let row = |record| csv_row(text, &record, separator.into());
     let mut rows: Vec<_> = records.map(row).collect();
     if let Some(mut end) = rows.pop()
-        && end.cells.as_ref().is_ok_and(|cells| *cells != [END][..])
+        && !end.cells.as_ref().is_ok_and(|cells| *cells == [END][..])
     {
         end.cells = Err(UNCLOSED);
         rows.push(end);
@@ -209,8 +209,13 @@ fn column_names(Row { line, cells }: Row) -> anyhow::Result<Vec<String>> {
     let unreadable = |reason| anyhow!("line {line}: the header row cannot be read: {reason}");
     let cells = cells.map_err(unreadable)?;
     let is_list = cells.len() == 1;
+    // Also one with a mistake: the first person must not be lost.
+    let is_inside = |(before, after): (&str, &str)| {
+        before.ends_with(|it: char| !it.is_whitespace())
+            && after.starts_with(|it: char| !it.is_whitespace())
+    };
     let is_address =
-        |cell: &str| Email::parse(without_name(cell)).is_ok() || is_list && cell.contains('@');
+        |cell: &str| cell.split_once('@').is_some_and(is_inside) || is_list && cell.contains('@');
     ensure!(
         !cells.iter().any(is_address),
         "line {line} has an address, or one with a mistake, so the file has no header row: add one that names the columns, such as \
@@ -237,11 +242,11 @@ fn check_cells(
     columns: usize,
     separator: char,
 ) -> Result<(), &'static str> {
-    // A cell with a line that looks like a row: with as many cells, and an address in one of them.
+    // A cell with a line that looks like a row, perhaps one that is cut: it has several cells, and an address in one of them.
     let is_address = |cell: &str| Email::parse(without_name(cell.trim_matches(['"', ' ']))).is_ok();
     let is_row = |line: &str| {
         let mut cells = line.split(separator);
-        cells.clone().count() == columns && cells.any(is_address)
+        (columns == 1 || cells.clone().count() > 1) && cells.any(is_address)
     };
     let mut lines = cells.iter().flat_map(|cell| cell.split('\n').skip(1));
     if lines.any(is_row) {

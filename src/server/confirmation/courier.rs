@@ -4,7 +4,8 @@ use std::time::{Duration, SystemTime};
 
 use super::{
     kind::MessageKind,
-    recipients::finish,
+    recipients::{Recipients, finish, recent_attempts},
+    sweep,
     task::{SendError, Task},
 };
 use crate::{
@@ -14,8 +15,8 @@ use crate::{
         confirmation_code, confirmation_message, message_id,
     },
     waitlist::{
-        Delivery, DeliveryStart, DeliveryState, DeliveryStatus, ListKey, Message, MessageId,
-        StoreError, WaitlistEntry,
+        AddressHash, Delivery, DeliveryStart, DeliveryState, DeliveryStatus, ListKey, Message,
+        MessageId, StoreError, WaitlistEntry,
     },
 };
 
@@ -105,6 +106,41 @@ impl Task<'_> {
                 return DeliveryStatus::new(deferred);
             }
         }
+    }
+
+    /// Reads what other processes have added to the ledger. Returns whether that is something, and nothing to this person: then
+    /// the message is sent at once, or a process that adds less often would never have its turn. A database that has lost its
+    /// last changes has fewer deliveries than before.
+    pub(super) async fn only_others_were_added(
+        &mut self,
+        kind: MessageKind,
+        recipient: AddressHash,
+    ) -> Result<bool, StoreError> {
+        let added = self.read_ledger(kind, self.known[kind as usize]).await?;
+        Ok(!added.is_empty() && !added.contains(recipient))
+    }
+
+    /// Reads what the ledger says about the deliveries of a message from the number `from` on. Other processes change it too.
+    pub(super) async fn read_ledger(
+        &mut self,
+        kind: MessageKind,
+        from: u32,
+    ) -> Result<Recipients, StoreError> {
+        let (list, now) = (&self.confirmation.list, SystemTime::now());
+        let deliveries = list.deliveries(&kind.id(), from).await?;
+        sweep::date_interrupted(&**list, kind, from, &deliveries, now).await?;
+        self.known[kind as usize] = from + deliveries.len() as u32;
+        if kind == MessageKind::Welcome {
+            if from == 0 {
+                self.welcomed.clear();
+            }
+            self.welcomed
+                .extend(deliveries.iter().map(|it| it.recipient));
+        }
+        let recent = recent_attempts(kind, from, &deliveries, now);
+        self.history.merge(kind, from, recent, now);
+        let since = self.confirmation.sender.welcome_since;
+        Ok(Recipients::new(kind, since, from, &deliveries))
     }
 
     /// Adds a delivery. Returns false if another process has added one.

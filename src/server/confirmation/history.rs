@@ -111,15 +111,18 @@ impl History {
         self.attempts.push_back(attempt);
     }
 
-    /// Takes the attempts of a message in the ledger into account, which has those of other processes too.
+    /// Takes the attempts of a message in the ledger into account, which has those of other processes too: those of deliveries
+    /// from the number `from` on.
     pub(super) fn merge(
         &mut self,
         kind: MessageKind,
+        from: u32,
         ledger: Vec<DeliveryAttempt>,
         now: SystemTime,
     ) {
         let mut attempts: Vec<_> = self.attempts.drain(..).collect();
-        attempts.retain(|attempt| attempt.by.is_some() || attempt.number.0 != kind);
+        let is_kept = |(other, number, _): (MessageKind, u32, u32)| other != kind || number < from;
+        attempts.retain(|attempt| attempt.by.is_some() || is_kept(attempt.number));
         let own: HashSet<_> = attempts.iter().map(|attempt| attempt.number).collect();
         attempts.extend(ledger.into_iter().filter(|it| !own.contains(&it.number)));
         attempts.retain(|attempt| age(attempt.at, now) < DAY);

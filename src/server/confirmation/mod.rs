@@ -42,10 +42,12 @@ mod task;
 mod tries;
 
 use std::{
+    num::NonZeroUsize,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant, SystemTime},
 };
 
+use lru::LruCache;
 use tokio::sync::Notify;
 
 use super::{ClientKey, RequestError, list_key::ListKeyCache, standings::StandingsCache};
@@ -66,6 +68,9 @@ use tries::Tries;
 
 /// Minimum time between two promises to ask a person who joins again. So at least this time is between two messages.
 const PROMISE_INTERVAL: Duration = Duration::from_secs(60 * 60);
+
+/// Maximum number of people who are remembered as queued, which takes about 9 MB.
+const QUEUED_MAX: NonZeroUsize = NonZeroUsize::new(1 << 16).unwrap();
 
 /// Time between two sweeps.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(60 * 60);
@@ -146,6 +151,8 @@ pub(super) struct Confirmation {
     key: Arc<ListKeyCache>,
     standings: Arc<StandingsCache>,
     queue: Mutex<Queue>,
+    /// The people whom this process has queued since they joined, by the keys of their addresses, the last ones first.
+    queued: Mutex<LruCache<String, ()>>,
     /// Wakes the task when somebody has signed up or confirmed.
     wake: Notify,
     tries: Tries,
@@ -178,6 +185,7 @@ impl Confirmation {
             key,
             standings,
             queue: Mutex::default(),
+            queued: Mutex::new(LruCache::new(QUEUED_MAX)),
             wake: Notify::new(),
             tries: Tries::default(),
         }
@@ -185,10 +193,15 @@ impl Confirmation {
 
     /// Asks a person as promised, after the list has recorded that. Does not wait.
     pub(super) fn ask(&self, email: &Email, client: ClientKey, promise: Promise) {
+        if matches!(promise, Promise::NotListed | Promise::NotNeeded) {
+            return;
+        }
+        let mut queued = self.queued.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_queued = queued.put(email.key(), ()).is_some();
         match promise {
-            Promise::Renewed => self.queue().add(email.clone(), client.customer()),
-            Promise::Recent => self.queue().add_client(email, client.customer()),
-            Promise::NotListed | Promise::NotNeeded => return,
+            // Another process may have promised it, and was killed. The ledger says whether the person has the message.
+            Promise::Recent if is_queued => self.queue().add_client(email, client.customer()),
+            _ => self.queue().add(email.clone(), client.customer()),
         }
         self.wake.notify_one();
     }

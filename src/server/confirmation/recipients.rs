@@ -51,10 +51,15 @@ pub struct Due {
 }
 
 impl Recipients {
-    /// Takes the deliveries of a message. `since` is when the welcome message was begun: if it was not, nobody is welcomed.
-    pub fn new(kind: MessageKind, since: Option<SystemTime>, deliveries: &[Delivery]) -> Self {
+    /// Takes the deliveries of a message, the first one with the number `from`. `since` is when the welcome message was begun: if it was not, nobody is welcomed.
+    pub fn new(
+        kind: MessageKind,
+        since: Option<SystemTime>,
+        from: u32,
+        deliveries: &[Delivery],
+    ) -> Self {
         let mut people = HashMap::<_, LastDelivery>::new();
-        for (number, delivery) in (0..).zip(deliveries) {
+        for (number, delivery) in (from..).zip(deliveries) {
             let DeliveryStatus { state, since, .. } = delivery.status;
             let before = people.get(&delivery.recipient);
             let accepted_before = before.and_then(|it| it.accepted_at);
@@ -71,6 +76,14 @@ impl Recipients {
             since,
             people,
         }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.people.is_empty()
+    }
+
+    pub(super) fn contains(&self, hash: AddressHash) -> bool {
+        self.people.contains_key(&hash)
     }
 
     /// Returns how to send the message to a person: nothing was sent since the last sign-up, or it must be tried again.
@@ -192,15 +205,16 @@ pub(super) fn result_of(status: &DeliveryStatus) -> Option<AttemptResult> {
     }
 }
 
-/// Returns the attempts of the last 24 hours. All attempts of a delivery count as of the last one, and have its result, because
+/// Returns the attempts of the last 24 hours of deliveries from the number `from` on. All attempts of a delivery count as of the last one, and have its result, because
 /// the ledger keeps only that. If the last one has sent nothing, an earlier one may have arrived.
 pub(super) fn recent_attempts(
     kind: MessageKind,
+    from: u32,
     deliveries: &[Delivery],
     now: SystemTime,
 ) -> Vec<DeliveryAttempt> {
     let mut recent = Vec::new();
-    for (number, delivery) in (0..).zip(deliveries) {
+    for (number, delivery) in (from..).zip(deliveries) {
         // A delivery that has begun has no time until it is tried again.
         let is_open = delivery.attempts < ATTEMPTS_MAX;
         let at = delivery.status.since.or(is_open.then_some(now));
@@ -226,7 +240,7 @@ pub(super) fn recent_attempts(
 
 /// Returns how many of the deliveries count against the budget of the last 24 hours, with all their attempts.
 pub fn count_recent(deliveries: &[Delivery], now: SystemTime) -> usize {
-    recent_attempts(MessageKind::Code, deliveries, now).len()
+    recent_attempts(MessageKind::Code, 0, deliveries, now).len()
 }
 
 /// Records the result of an attempt, unless another process has taken this one for dead and has begun the delivery again.

@@ -76,7 +76,7 @@ pub(super) async fn note_day(
     now: SystemTime,
 ) -> Result<Vec<SystemTime>, StoreError> {
     let id = MessageId::confirmation_days();
-    let days = list.deliveries(&id).await?;
+    let days = list.deliveries(&id, 0).await?;
     let noted: Vec<_> = days.iter().filter_map(|day| day.status.since).collect();
     if noted.iter().any(|day| age(*day, now) < DAY_INTERVAL) {
         return Ok(noted);
@@ -103,10 +103,11 @@ pub(super) async fn note_day(
 pub(super) async fn date_interrupted(
     list: &dyn Waitlist,
     kind: MessageKind,
+    from: u32,
     deliveries: &[Delivery],
     now: SystemTime,
 ) -> Result<(), StoreError> {
-    for (number, delivery) in (0..).zip(deliveries) {
+    for (number, delivery) in (from..).zip(deliveries) {
         if delivery.status == DeliveryStatus::new(DeliveryState::Unknown) {
             let status = DeliveryStatus {
                 since: Some(now),

@@ -21,7 +21,7 @@ use super::{
     },
     kind::MessageKind,
     queue::PendingMessage,
-    recipients::{Due, Recipients, next_attempt, recent_attempts, result_of},
+    recipients::{Due, next_attempt, result_of},
     sweep,
 };
 use crate::{
@@ -44,6 +44,8 @@ const CLIENTS_TOGETHER: usize = 3;
 const OBJECTIONS_WARNED: u32 = 3;
 /// The longest pause for everybody after trouble: three clients can cause it, and somebody else must be asked within a minute.
 const LONGEST_PAUSE_FOR_ALL: Duration = Duration::from_secs(45);
+/// How often a delivery is added at once after other processes have added theirs.
+const ADDITIONS_MAX: u32 = 20;
 /// Pause before a person is asked after another process has changed the ledger.
 const CHANGED_LEDGER_PAUSE: Duration = Duration::from_millis(100);
 
@@ -101,7 +103,7 @@ pub(super) struct Task<'a> {
     pub(super) known: [u32; 2],
     /// The people who have a delivery of the welcome message, also those who have left.
     pub(super) welcomed: HashSet<AddressHash>,
-    history: History,
+    pub(super) history: History,
     /// How often in a row something went wrong that is about everybody.
     troubles: u32,
     /// How many messages in a row the mail server has not accepted.
@@ -219,10 +221,10 @@ impl Task<'_> {
         let key = self.confirmation.key.get().await?;
         let recipient = key.hash(entry.email.key());
         let mailbox = hash_mailbox(&key, &entry.email);
+        let mut additions = 0..ADDITIONS_MAX;
         // A sweep has found the person too, another process has asked, or the person has joined again during the message.
         if retry.is_none() && self.was_sent(kind, recipient, &entry) {
-            let recipients = self.read_ledger(kind).await?;
-            let due = recipients.due(recipient, &entry, SystemTime::now());
+            let due = self.due_by_ledger(kind, recipient, &entry).await?;
             // A pause also if the other process is sending the message now: it may be killed before it has a result.
             let Some(latest) = due.filter(|it| it.pause.is_zero()) else {
                 return Ok(due);
@@ -230,20 +232,20 @@ impl Task<'_> {
             retry = latest.retry;
         }
         let is_suppressed = self.confirmation.list.is_suppressed(&entry.email).await?;
-        let max = match is_suppressed {
-            true => SUPPRESSED_MESSAGES_MAX,
-            false => MAILBOX_MESSAGES_MAX,
-        };
-        let is_code = kind == MessageKind::Code;
-        let is_full = is_code && self.history.has_had(max, mailbox, recipient);
-        // A message that the mailbox may have is sent again when there is room: the next sweeps find it.
-        if is_full && retry.is_some() || is_suppressed && !is_code {
-            return Ok(None);
-        }
-        let sent = self.send(kind, &key, &entry, retry, is_full).await?;
-        let Some((delivery, status)) = sent else {
-            let recipients = self.read_ledger(kind).await?;
-            let due = recipients.due(recipient, &entry, SystemTime::now());
+        let (delivery, status) = loop {
+            let is_full = self.is_full(kind, mailbox, recipient, is_suppressed);
+            // A message that the mailbox may have is sent again when there is room: the next sweeps find it.
+            if is_full && retry.is_some() || is_suppressed && kind == MessageKind::Welcome {
+                return Ok(None);
+            }
+            if let Some(sent) = self.send(kind, &key, &entry, retry, is_full).await? {
+                break sent;
+            }
+            let is_new = retry.is_none() && additions.next().is_some();
+            if is_new && self.only_others_were_added(kind, recipient).await? {
+                continue;
+            }
+            let due = self.due_by_ledger(kind, recipient, &entry).await?;
             return Ok(due.map(|due| Due {
                 pause: due.pause.max(CHANGED_LEDGER_PAUSE),
                 ..due
@@ -258,12 +260,38 @@ impl Task<'_> {
                 result,
             };
             self.history.add(attempt, mailbox);
-            if is_code && result.may_have_arrived() {
+            if kind == MessageKind::Code && result.may_have_arrived() {
                 self.confirmation.tries.reset(&entry.email);
             }
             self.note(result, &status);
         }
         Ok(next_attempt(kind, delivery))
+    }
+
+    /// Returns how to send a message to a person, as the ledger says now.
+    async fn due_by_ledger(
+        &mut self,
+        kind: MessageKind,
+        recipient: AddressHash,
+        entry: &WaitlistEntry,
+    ) -> Result<Option<Due>, StoreError> {
+        let recipients = self.read_ledger(kind, 0).await?;
+        Ok(recipients.due(recipient, entry, SystemTime::now()))
+    }
+
+    /// Returns whether a mailbox has had as many codes as it may in 24 hours.
+    fn is_full(
+        &self,
+        kind: MessageKind,
+        mailbox: AddressHash,
+        recipient: AddressHash,
+        is_suppressed: bool,
+    ) -> bool {
+        let max = match is_suppressed {
+            true => SUPPRESSED_MESSAGES_MAX,
+            false => MAILBOX_MESSAGES_MAX,
+        };
+        kind == MessageKind::Code && self.history.has_had(max, mailbox, recipient)
     }
 
     /// Returns whether a message was perhaps sent to a person, so that the ledger must be read.
@@ -343,8 +371,8 @@ impl Task<'_> {
         let list = &self.confirmation.list;
         let key = self.confirmation.key.get().await?;
         let recipients = [
-            self.read_ledger(MessageKind::Code).await?,
-            self.read_ledger(MessageKind::Welcome).await?,
+            self.read_ledger(MessageKind::Code, 0).await?,
+            self.read_ledger(MessageKind::Welcome, 0).await?,
         ];
         let recent = self.history.recipients();
         let now = SystemTime::now();
@@ -362,20 +390,5 @@ impl Task<'_> {
             self.confirmation.queue().add_later(message, at);
         }
         sweep::erase(&**list, &found.expired, days, now).await
-    }
-
-    /// Reads what the ledger says about a message. Other processes change it too.
-    async fn read_ledger(&mut self, kind: MessageKind) -> Result<Recipients, StoreError> {
-        let (list, now) = (&self.confirmation.list, SystemTime::now());
-        let deliveries = list.deliveries(&kind.id()).await?;
-        sweep::date_interrupted(&**list, kind, &deliveries, now).await?;
-        self.known[kind as usize] = deliveries.len() as u32;
-        if kind == MessageKind::Welcome {
-            self.welcomed = deliveries.iter().map(|it| it.recipient).collect();
-        }
-        let recent = recent_attempts(kind, &deliveries, now);
-        self.history.merge(kind, recent, now);
-        let since = self.confirmation.sender.welcome_since;
-        Ok(Recipients::new(kind, since, &deliveries))
     }
 }

@@ -26,7 +26,8 @@ use super::{
 /// `leased_until`. `waitlist_events` has the events, in the order of `number` for each person: the second change of a
 /// person waits for the first one, so its number is higher.
 ///
-/// It is created only if there is no trigger of this name: a change of the function needs another name for both.
+/// It is created only if there is no trigger of this name: a change of the function needs another name for both, and drops the
+/// old trigger, or each change would be recorded twice.
 ///
 /// The trigger runs with the rights of its creator, so that a user who may only change people records events too. It looks for
 /// tables in the schema of the list alone: temporary ones, which come first by default, are that user's.

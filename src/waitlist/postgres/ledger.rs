@@ -50,12 +50,12 @@ impl Ledger for PostgresWaitlist {
     }
 
     /// Reads the deliveries in pages, each of which takes less time than a statement may.
-    fn deliveries(&self, message: &MessageId) -> StoreFuture<'_, Vec<Delivery>> {
+    fn deliveries(&self, message: &MessageId, from: u32) -> StoreFuture<'_, Vec<Delivery>> {
         let message = message.clone();
         Box::pin(async move {
             let mut deliveries = Vec::new();
             loop {
-                let (id, from) = (message.as_str(), deliveries.len() as i64);
+                let (id, from) = (message.as_str(), i64::from(from) + deliveries.len() as i64);
                 let params: [&(dyn ToSql + Sync); 3] =
                     [&id, &from, &(from + DELIVERIES_PER_PAGE as i64)];
                 let rows = self

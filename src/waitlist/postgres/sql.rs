@@ -66,12 +66,14 @@ use super::timeouts::{
 ///
 /// An acknowledged sign-up must be durable. `synchronous_commit = off` would lose it at the next crash, and `local`
 /// when the standby takes over. The statement always sets it, because otherwise a session follows changes of the
-/// server's setting. Warnings are enabled because the server warns about a commit that did not wait for its standby,
+/// server's setting. A policy that hides rows is an error: without the hidden suppressions, people who have left would come
+/// back. Warnings are enabled because the server warns about a commit that did not wait for its standby,
 /// see [`super::connector`].
 pub(super) fn session() -> String {
     format!(
         "SET statement_timeout = {};
          {};
+         SET row_security = off;
          SET client_min_messages = warning;
          SELECT set_config('synchronous_commit', CASE level WHEN 'off' THEN 'on' WHEN 'local' THEN 'on' ELSE level END, false)
          FROM (SELECT current_setting('synchronous_commit', true) AS level) AS found

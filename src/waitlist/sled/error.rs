@@ -39,13 +39,13 @@ pub enum SledOpenError {
     /// sled cannot work with such a clock.
     #[error("the clock of this machine is before 1970; set it")]
     Clock,
-    /// The list was lost while a server used it, so none is created in its place. It has the data directory.
+    /// The list was removed, so none is created in its place. It has the data directory.
     #[error(
-        "the list in {} was removed while it was in use; restore a backup, put a copy of the data directory in its place, or \
-         remove the file `lost` there to begin with an empty list",
+        "the list in {} was removed; restore a backup, or remove this directory and put a copy in its place, or remove the \
+         file `created` in it to begin with an empty list",
         .0.display()
     )]
-    Lost(PathBuf),
+    Missing(PathBuf),
     /// The list is unusable, and nothing was changed.
     #[error(
         "cannot open the waitlist in {}: {reason}; nothing was changed{}",
@@ -68,10 +68,10 @@ pub enum SledOpenError {
 }
 
 impl SledOpenError {
-    /// Returns whether only the owner can help: the list is lost, damaged, or of another version.
+    /// Returns whether only the owner can help: the list is missing, damaged, or of another version.
     pub fn needs_owner(&self) -> bool {
         match self {
-            Self::Lost(_) => true,
+            Self::Missing(_) => true,
             // The machine may only have been busy.
             Self::Rejected { reason, .. } | Self::Unusable { reason, .. } => {
                 !matches!(reason, UnusableReason::Timeout(_) | UnusableReason::Changed)

@@ -7,12 +7,25 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::files::{FileId, create_private_dir, is_not_found, is_same_file};
+use super::files::{FileId, create_private_dirs, is_not_found, is_same_file};
 use crate::exit::{EXIT_LIST_LOST, print_and_exit};
 
-/// File in the data directory of a list that was lost while it was in use. It stops the start that would create an empty
-/// list in its place.
-pub(super) const LOST_FILE: &str = "lost";
+/// File in a data directory in which a list was created. If the list is removed, it stops the start that would create an empty
+/// one in its place.
+pub(super) const CREATED_FILE: &str = "created";
+
+/// Notes that there is a list in a data directory.
+pub(super) fn note_creation(data: &Path) {
+    // It fails if this process may not create the directory again. The package's service does so as root.
+    let _ = create_private_dirs(data);
+    let file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .mode(0o600)
+        .open(data.join(CREATED_FILE));
+    // A list whose directory is full must open all the same.
+    let _ = file.and_then(|file| file.sync_all());
+}
 
 /// The files of an open list.
 pub(super) struct FileGuard {
@@ -67,13 +80,11 @@ impl FileGuard {
     fn exit(&self) -> ! {
         let store = self.log_path.parent().unwrap_or(&self.log_path);
         let data = store.parent().unwrap_or(store);
-        // If either fails, the directory cannot be written, and no list can be created there.
-        let _ = create_private_dir(data);
-        let _ = File::create(data.join(LOST_FILE)).and_then(|file| file.sync_all());
+        note_creation(data);
         print_and_exit(
             &format!(
                 "the files of the waitlist in {} were removed, replaced or overwritten while they were in use; the \
-                 program stops; restore a backup, or put a copy of the data directory in its place",
+                 program stops; restore a backup, or remove what is left of the data directory and put a copy in its place",
                 store.display()
             ),
             EXIT_LIST_LOST,

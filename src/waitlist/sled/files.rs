@@ -15,6 +15,12 @@ pub(super) fn create_private_dir(directory: &Path) -> io::Result<()> {
     DirBuilder::new().mode(0o700).create(directory)
 }
 
+/// Creates a directory that only its owner can use, with its parents, unless it exists.
+pub(super) fn create_private_dirs(directory: &Path) -> io::Result<()> {
+    let mut directories = DirBuilder::new();
+    directories.recursive(true).mode(0o700).create(directory)
+}
+
 /// Removes a directory, if it exists.
 pub(super) fn remove_dir_if_exists(directory: &Path) -> io::Result<()> {
     match fs::remove_dir_all(directory) {

@@ -27,7 +27,7 @@ impl Ledger for SledWaitlist {
         Box::pin(async move { added.await? })
     }
 
-    fn deliveries(&self, message: &MessageId) -> StoreFuture<'_, Vec<Delivery>> {
+    fn deliveries(&self, message: &MessageId, from: u32) -> StoreFuture<'_, Vec<Delivery>> {
         let message = message.clone();
         Box::pin(async move {
             let id = message.clone();
@@ -39,7 +39,9 @@ impl Ledger for SledWaitlist {
             let progress = progress.await?.unwrap_or_default();
             let read =
                 move |snapshot: &_| ledger_states::read_deliveries(snapshot, &message, &progress);
-            self.read(read).await
+            let mut deliveries = self.read(read).await?;
+            deliveries.drain(..deliveries.len().min(from as usize));
+            Ok(deliveries)
         })
     }
 

@@ -5,9 +5,9 @@
 //! open.
 
 use std::{
-    fs::{self, DirBuilder, File, OpenOptions, TryLockError},
+    fs::{self, File, OpenOptions, TryLockError},
     io::{self, Read, Seek, Write},
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    os::unix::fs::OpenOptionsExt,
     path::Path,
     process, thread,
     time::{Duration, Instant},
@@ -15,7 +15,7 @@ use std::{
 
 use super::{
     error::{SledOpenError, io_error},
-    files::{is_same_file, remove_file_if_exists},
+    files::{create_private_dirs, is_same_file, remove_file_if_exists},
 };
 
 /// File with the id of the process that uses the data directory.
@@ -30,9 +30,7 @@ const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 /// Locks the data directory until the file is dropped, and creates it if it is missing (mode 0700).
 pub(super) fn lock_data_dir(data: &Path) -> Result<File, SledOpenError> {
     let to_open_error = io_error(data);
-    let mut directories = DirBuilder::new();
-    let created = directories.recursive(true).mode(0o700).create(data);
-    created.map_err(to_open_error)?;
+    create_private_dirs(data).map_err(to_open_error)?;
     let mut file = lock_file(data)?;
     // After a power cut, the file may have a part of an id, or zeros.
     let mut previous_id = Vec::new();

@@ -21,10 +21,10 @@ use super::{
     database,
     deadline::run_with_deadline,
     error::{OpenFailure, SledOpenError, UnusableReason, io_error},
-    file_guard::{self, FileGuard, HighWaterMark, LOST_FILE},
+    file_guard::{self, CREATED_FILE, FileGuard, HighWaterMark},
     files::{
-        STORE_DIR, create_private_dir, drop_from_page_cache, is_same_file, remove_dir_if_exists,
-        remove_file_if_exists, sync_ancestors, sync_tree,
+        STORE_DIR, create_private_dir, drop_from_page_cache, is_not_found, is_same_file,
+        remove_dir_if_exists, sync_ancestors, sync_tree,
     },
     lock::{lock_data_dir, lock_log, remove_lock_file},
     record::FORMAT_WITHOUT_EVENTS,
@@ -42,13 +42,13 @@ impl SledWaitlist {
     /// Returns whether there is a list in a data directory.
     ///
     /// # Errors
-    /// Fails if the directory cannot be read, or if its list was lost, so that none may be created.
+    /// Fails if the directory cannot be read, or if its list was removed, so that none may be created.
     pub fn exists_in(data: &Path) -> Result<bool, SledOpenError> {
         let exists = |name| data.join(name).try_exists().map_err(io_error(data));
         if exists(STORE_DIR)? {
             Ok(true)
-        } else if exists(LOST_FILE)? {
-            Err(SledOpenError::Lost(data.to_owned()))
+        } else if exists(CREATED_FILE)? {
+            Err(SledOpenError::Missing(data.to_owned()))
         } else {
             Ok(false)
         }
@@ -69,13 +69,13 @@ pub(super) fn open(
     let lock = lock_or_create(data, new_list_key)?;
     let store = data.join(STORE_DIR);
     let log_path = std::path::absolute(store.join(LOG_FILE)).map_err(to_open_error)?;
-    if !log_path.is_file() {
-        return Err(SledOpenError::Rejected {
-            store,
-            reason: UnusableReason::NoDatabase,
-        });
-    }
-    let log = File::open(&log_path).map_err(to_open_error)?;
+    let log = match File::open(&log_path) {
+        Err(error) if is_not_found(&error) => {
+            let reason = UnusableReason::NoDatabase;
+            return Err(SledOpenError::Rejected { store, reason });
+        }
+        opened => opened.map_err(to_open_error)?,
+    };
     lock_log(&log, &store)?;
     drop_from_page_cache(&log).map_err(to_open_error)?;
     let copy = ScratchCopy::new(&store, data.join(SCRATCH_COPY_DIR)).map_err(to_open_error)?;
@@ -94,7 +94,7 @@ pub(super) fn open(
     })
     .map_err(|failure| failure.into_open_error(data, &store))?;
     compaction::remove_leftovers(&store).map_err(to_open_error)?;
-    remove_file_if_exists(&data.join(LOST_FILE)).map_err(to_open_error)?;
+    file_guard::note_creation(data);
     // An earlier start may have been interrupted before this step.
     sync_ancestors(data).map_err(to_open_error)?;
     let files = FileGuard::new(log, log_path, high_water_mark).map_err(to_open_error)?;

@@ -50,7 +50,7 @@ impl SledWaitlist {
     ) -> Result<(), RestoreError> {
         let exists = data.join(STORE_DIR).try_exists().map_err(io_error(data))?;
         let list = exists.then(|| Self::open(data)).transpose()?;
-        // A list that is missing is not created: it may be lost until the restore is complete.
+        // A list that is missing is not created: until the restore is complete, no start may create an empty one.
         let _lock = (!exists).then(|| lock_data_dir(data)).transpose()?;
         let is_empty = |committer: &mut SledCommitter| committer.contents.is_empty();
         if let Some(list) = &list

@@ -126,7 +126,7 @@ fn kills_and_stops_lose_no_confirmation() {
     assert!(invited >= confirmed.len() as u64);
     let (welcomes, codes): (Vec<_>, Vec<_>) = mail.received().into_iter().partition(is_welcome);
     let received: BTreeSet<_> = codes.into_iter().map(|it| it.recipient).collect();
-    let deliveries = list.deliveries(&MessageId::confirmation());
+    let deliveries = list.deliveries(&MessageId::confirmation(), 0);
     let deliveries = runtime.block_on(deliveries).expect("deliveries");
     listed.remove(&inviter.key());
     for person in &listed {
@@ -146,7 +146,7 @@ fn kills_and_stops_lose_no_confirmation() {
         listed.len(),
         mail.received().len()
     );
-    let deliveries = list.deliveries(&MessageId::welcome());
+    let deliveries = list.deliveries(&MessageId::welcome(), 0);
     let deliveries = runtime.block_on(deliveries).expect("deliveries");
     let unknown = deliveries
         .into_iter()

@@ -260,7 +260,7 @@ impl Recording {
         }
         let deliveries = Runtime::new()
             .expect("a runtime")
-            .block_on(list.deliveries(&"launch".parse().expect("an id")));
+            .block_on(list.deliveries(&"launch".parse().expect("an id"), 0));
         let deliveries = deliveries.map_err(unreadable)?;
         let state = |number: &u32| deliveries.get(*number as usize).map(|it| it.status.state);
         if let Some(number) = begun.iter().find(|number| {

@@ -149,7 +149,7 @@ async fn each_day_is_noted_once(fixture: impl StoreFixture) {
     note_days(&*list, [DAY, DAY * 2].into_iter()).await;
     for _ in 0..2 {
         listed_after_a_start(&list, 30).await;
-        let days = list.deliveries(&MessageId::confirmation_days()).await;
+        let days = list.deliveries(&MessageId::confirmation_days(), 0).await;
         assert_eq!(days.expect("days").len(), 3);
     }
 }

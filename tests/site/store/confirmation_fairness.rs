@@ -134,7 +134,7 @@ async fn wait_for_first_sweep(site: &TestSite, list: &dyn Waitlist) {
 /// Waits until the ledger has this number of deliveries, and not more.
 async fn wait_for_deliveries(list: &dyn Waitlist, count: usize) {
     for _ in 0..1200 {
-        let deliveries = list.deliveries(&MessageId::confirmation()).await;
+        let deliveries = list.deliveries(&MessageId::confirmation(), 0).await;
         let found = deliveries.expect("deliveries").len();
         assert!(found <= count, "{found}");
         if found == count {

@@ -68,7 +68,7 @@ async fn reply_to_a_message(list: &Arc<dyn Waitlist>, action: Action) -> String 
     let site = site(list, &server, &[]).await;
     site.join("ann@example.com").await;
     for _ in 0..400 {
-        let deliveries = list.deliveries(&MessageId::confirmation()).await;
+        let deliveries = list.deliveries(&MessageId::confirmation(), 0).await;
         let first = deliveries.expect("deliveries").into_iter().next();
         if let Some(reply) = first.and_then(|it| it.status.reply) {
             return reply.text().to_owned();

@@ -146,7 +146,7 @@ pub(super) async fn deliveries_of(
     typed: &str,
 ) -> Vec<Delivery> {
     let key = list.list_key().await.expect("a key");
-    let deliveries = list.deliveries(id).await;
+    let deliveries = list.deliveries(id, 0).await;
     let mut deliveries = deliveries.expect("deliveries");
     deliveries.retain(|it| it.recipient == key.hash(email(typed).key()));
     deliveries
@@ -178,7 +178,7 @@ pub(super) async fn wait_for_state_of(
 pub(super) async fn wait_until_asked(list: &dyn Waitlist) {
     for _ in 0..1200 {
         let key = list.list_key().await.expect("a key");
-        let deliveries = list.deliveries(&MessageId::confirmation()).await;
+        let deliveries = list.deliveries(&MessageId::confirmation(), 0).await;
         let deliveries = deliveries.expect("deliveries");
         let was_asked = |entry: &WaitlistEntry| {
             let hash = key.hash(entry.email.key());
@@ -304,6 +304,6 @@ pub(crate) async fn add_attempts(
 
 /// Returns what a process passes that begins a delivery.
 pub(super) async fn delivery_start(list: &dyn Waitlist, number: u32) -> DeliveryStart {
-    let deliveries = list.deliveries(&MessageId::confirmation()).await;
+    let deliveries = list.deliveries(&MessageId::confirmation(), 0).await;
     deliveries.expect("a response")[number as usize].start(number)
 }

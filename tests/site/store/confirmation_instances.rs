@@ -24,6 +24,49 @@ conformance_tests! {
     person_whom_another_instance_gives_back_is_asked,
     attempts_of_another_instance_count_after_a_sweep,
     instances_welcome_nobody_twice,
+    person_whom_a_killed_instance_had_queued_is_asked_after_joining_again,
+    instance_adds_its_messages_between_those_of_another_one,
+}
+
+async fn person_whom_a_killed_instance_had_queued_is_asked_after_joining_again(
+    fixture: impl StoreFixture,
+) {
+    let (list, server) = (open(&fixture), SmtpServer::start());
+    let site = site(&list, &server, &[]).await;
+    site.join("first@example.com").await;
+    wait_for(&server, 1).await;
+    join_asked(&*list, "ann@example.com", Duration::from_secs(1)).await;
+    for _ in 0..3 {
+        assert_eq!(site.join("ann@example.com").await.status(), 409);
+        assert_eq!(wait_for(&server, 2).await.recipient, "ann@example.com");
+    }
+    let recipients = all_recipients(&site, &*list, &server).await;
+    assert_eq!(recipients, ["ann@example.com", "first@example.com"]);
+}
+
+/// The other one adds messages to other people all the time, and this one adds its own at a number that it knows.
+async fn instance_adds_its_messages_between_those_of_another_one(fixture: impl StoreFixture) {
+    let (list, server) = (open(&fixture), SmtpServer::start());
+    let first = site(&list, &server, &[]).await;
+    first.join("first@example.com").await;
+    wait_for(&server, 1).await;
+    for number in 0..3 {
+        // The site knows one delivery less each time.
+        let other = format!("other-{number}@example.com");
+        join_asked(&*list, &other, Duration::from_secs(1)).await;
+        let sent = (&*other, DeliveryState::Accepted, Some(SystemTime::now()));
+        add_deliveries(&*list, &[sent]).await;
+        first.join(&format!("{number}@example.com")).await;
+        wait_for(&server, number + 2).await;
+    }
+    let recipients = all_recipients(&first, &*list, &server).await;
+    let expected = [
+        "0@example.com",
+        "1@example.com",
+        "2@example.com",
+        "first@example.com",
+    ];
+    assert_eq!(recipients, expected);
 }
 
 fn open_again(fixture: &impl StoreFixture, first: &Arc<dyn Waitlist>) -> Arc<dyn Waitlist> {

@@ -288,7 +288,7 @@ async fn daily_budget_is_known_after_a_restart(fixture: impl StoreFixture) {
         .await;
         wait_for(&server, sent).await;
     }
-    let deliveries = list.deliveries(&MessageId::confirmation()).await;
+    let deliveries = list.deliveries(&MessageId::confirmation(), 0).await;
     assert_eq!(deliveries.expect("deliveries").len(), 2 + 3);
 }
 
@@ -350,7 +350,7 @@ async fn uses_the_budget(
     assert_eq!(wait_for(&server, 1).await.sender, other);
     let mut deliveries = 0;
     for id in [MessageId::confirmation(), MessageId::welcome()] {
-        deliveries += list.deliveries(&id).await.expect("deliveries").len();
+        deliveries += list.deliveries(&id, 0).await.expect("deliveries").len();
     }
     assert_eq!(deliveries, 2);
 }

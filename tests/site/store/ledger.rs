@@ -64,7 +64,7 @@ async fn keeps_many_deliveries(fixture: impl StoreFixture) {
     let results = (0..MANY).map(|number| result(number, 1, accepted.clone()));
     assert_eq!(list.finish_many(&launch, results.collect()).await, Ok(()));
     drop(list);
-    let deliveries = fixture.open().deliveries(&launch).await;
+    let deliveries = fixture.open().deliveries(&launch, 0).await;
     let expected = (0..MANY).map(|it| Delivery {
         status: accepted.clone(),
         attempts: 1,

@@ -51,7 +51,7 @@ pub(super) trait ManyItems: Waitlist {
         deliveries: Vec<Delivery>,
     ) -> Result<bool, StoreError> {
         for part in deliveries.chunks(CALL_MAX) {
-            let known = self.deliveries(message).await?.len() as u32;
+            let known = self.deliveries(message, 0).await?.len() as u32;
             if !self.add_deliveries(message, known, part.to_vec()).await? {
                 return Ok(false);
             }

@@ -242,7 +242,7 @@ async fn make_both(list: &dyn Waitlist, model: &dyn Waitlist, call: &Call) {
 impl Change {
     /// Returns the call that makes it. The model says what the caller knows.
     async fn call(self, model: &dyn Waitlist, message: MessageId) -> Call {
-        let deliveries = model.deliveries(&message).await.expect("a response");
+        let deliveries = model.deliveries(&message, 0).await.expect("a response");
         let known = |number: u32| {
             let known = deliveries.get(number as usize);
             known.map_or((DeliveryState::Waiting, 0), |it| {
@@ -332,8 +332,10 @@ async fn compare_lists(list: &dyn Waitlist, model: &dyn Waitlist, number: usize)
     assert_eq!(sources(&ours), sources(&expected));
     assert_eq!(list.messages().await, model.messages().await);
     for message in (0..3).map(name) {
-        let expected = model.deliveries(&message).await;
-        assert_eq!(list.deliveries(&message).await, expected, "{message}");
+        let expected = model.deliveries(&message, 0).await;
+        assert_eq!(list.deliveries(&message, 0).await, expected, "{message}");
+        let last = list.deliveries(&message, 2).await;
+        assert_eq!(last, model.deliveries(&message, 2).await, "{message}");
     }
     let [ours, expected] = [list.pending_events(), model.pending_events()];
     let [ours, expected] = [ours.await, expected.await].map(|it| it.expect("readable"));

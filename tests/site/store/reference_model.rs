@@ -129,8 +129,11 @@ impl Ledger for ReferenceModel {
         })
     }
 
-    fn deliveries(&self, message: &MessageId) -> StoreFuture<'_, Vec<Delivery>> {
-        self.change(|state| state.deliveries(message).cloned().unwrap_or_default())
+    fn deliveries(&self, message: &MessageId, from: u32) -> StoreFuture<'_, Vec<Delivery>> {
+        self.change(|state| {
+            let deliveries = state.deliveries(message).cloned().unwrap_or_default();
+            deliveries.into_iter().skip(from as usize).collect()
+        })
     }
 
     fn add_deliveries(

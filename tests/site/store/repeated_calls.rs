@@ -144,7 +144,7 @@ pub(super) async fn known(list: &dyn Waitlist) -> Known {
         count: list.count(),
         suppressed,
         messages: list.messages().await.expect("readable"),
-        deliveries: list.deliveries(&id("launch")).await.expect("readable"),
+        deliveries: list.deliveries(&id("launch"), 0).await.expect("readable"),
         events: list
             .pending_events()
             .await
