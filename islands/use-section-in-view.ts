@@ -13,13 +13,23 @@ export function useSectionInView(ref: RefObject<HTMLElement | null>, share: numb
   useEffect(() => {
     const section = ref.current?.closest("section");
     if (!section) return;
-    const windows = section.offsetHeight / innerHeight;
-    const threshold = Math.min(share, WINDOW_SHARE / windows);
-    const observe: IntersectionObserverCallback = (entries) =>
-      setIsInView((entries.at(-1)?.intersectionRatio ?? 0) >= threshold);
-    const observer = new IntersectionObserver(observe, { threshold });
-    observer.observe(section);
-    return () => observer.disconnect();
+    let observer: IntersectionObserver | undefined;
+    const observe = () => {
+      observer?.disconnect();
+      const windows = section.offsetHeight / innerHeight;
+      const threshold = Math.min(share, WINDOW_SHARE / windows);
+      const update: IntersectionObserverCallback = (entries) =>
+        setIsInView((entries.at(-1)?.intersectionRatio ?? 0) >= threshold);
+      observer = new IntersectionObserver(update, { threshold });
+      observer.observe(section);
+    };
+    observe();
+    // A visitor who zooms in makes the section taller than the window.
+    addEventListener("resize", observe);
+    return () => {
+      removeEventListener("resize", observe);
+      observer?.disconnect();
+    };
   }, [ref, share]);
   return isInView;
 }

@@ -245,6 +245,16 @@ describe("demo terminal", () => {
       expect(vi.getTimerCount()).toBe(1);
     },
   );
+
+  test("§4 a section that has become taller than the window, by a zoom, starts too", () => {
+    renderInSection();
+    vi.spyOn(HTMLElement.prototype, "offsetHeight", "get").mockReturnValue(3 * innerHeight);
+    scrollTo(0.3);
+    expect(vi.getTimerCount()).toBe(0);
+    fireEvent(window, new Event("resize"));
+    scrollTo(0.3);
+    expect(vi.getTimerCount()).toBe(1);
+  });
 });
 
 function renderInSection(options?: RenderOptions) {

@@ -59,7 +59,7 @@ impl Task<'_> {
             return Ok(None);
         }
         let mut status = match message {
-            Some(message) => self.deliver(kind, entry, &message).await,
+            Some(message) => self.deliver(kind, entry, start.state, &message).await,
             None => DeliveryStatus::new(DeliveryState::Refused),
         };
         if is_unexplained(&status) {
@@ -86,6 +86,7 @@ impl Task<'_> {
         &mut self,
         kind: MessageKind,
         entry: &WaitlistEntry,
+        before: DeliveryState,
         WrittenMessage { bytes, secrets }: &WrittenMessage,
     ) -> DeliveryStatus {
         let (skipped, deferred) = (DeliveryState::Skipped, DeliveryState::Deferred);
@@ -99,7 +100,8 @@ impl Task<'_> {
             match self.mailer.send(&entry.email, bytes, secrets).await {
                 Ok(Some(status)) => return status,
                 Ok(None) => {}
-                // The program ends.
+                // The program ends. What is known of the earlier attempts stays: otherwise each of them might have arrived.
+                Err(_) if before != DeliveryState::Waiting => return DeliveryStatus::new(before),
                 Err(_) => return DeliveryStatus::new(skipped),
             }
             if self.mailer.connect().await.is_err() {

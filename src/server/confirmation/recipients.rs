@@ -205,8 +205,9 @@ pub(super) fn result_of(status: &DeliveryStatus) -> Option<AttemptResult> {
     }
 }
 
-/// Returns the attempts of the last 24 hours of deliveries from the number `from` on. All attempts of a delivery count as of the last one, and have its result, because
-/// the ledger keeps only that. If the last one has sent nothing, an earlier one may have arrived.
+/// Returns the attempts of the last 24 hours of deliveries from the number `from` on. The ledger keeps only the last attempt of a
+/// delivery: the earlier ones have its result, and were at least as much earlier as the shortest pauses. If the last one has sent
+/// nothing, an earlier one may have arrived.
 pub(super) fn recent_attempts(
     kind: MessageKind,
     from: u32,
@@ -227,13 +228,20 @@ pub(super) fn recent_attempts(
             None if delivery.status.state == DeliveryState::Waiting => (1, AttemptResult::Refused),
             None => (delivery.attempts.saturating_sub(1), AttemptResult::Unknown),
         };
-        recent.extend((1..=attempts).map(|attempt| DeliveryAttempt {
-            at,
-            number: (kind, number, attempt),
-            recipient: delivery.recipient,
-            by: None,
-            result,
-        }));
+        let mut before = Duration::ZERO;
+        for attempt in (1..=attempts).rev() {
+            let Some(at) = at.checked_sub(before).filter(|at| age(*at, now) < DAY) else {
+                break;
+            };
+            recent.push(DeliveryAttempt {
+                at,
+                number: (kind, number, attempt),
+                recipient: delivery.recipient,
+                by: None,
+                result,
+            });
+            before += doubled_pause(UNKNOWN_PAUSE, attempt - 1, LONGEST_PAUSE);
+        }
     }
     recent
 }

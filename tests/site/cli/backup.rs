@@ -54,7 +54,7 @@ fn round_trip_over_both_stores_is_identical() {
     for data in ["first", "second"] {
         let names = fs::read_dir(cli.file(data)).expect("readable");
         let names: Vec<_> = names.map(|it| it.expect("readable").file_name()).collect();
-        assert_eq!(names.len(), 2, "{names:?}");
+        assert_eq!(names.len(), 3, "{names:?}");
     }
 }
 

@@ -36,6 +36,7 @@ conformance_tests! {
     person_who_leaves_while_it_connects_again_gets_no_message,
     message_is_deferred_if_it_cannot_connect_again,
     message_that_a_stop_gives_up_is_sent_after_the_restart,
+    retry_that_a_stop_gives_up_stays_one,
     times_in_the_future_stop_nothing,
     many_confirm_at_the_same_time,
     person_who_has_left_and_returned_can_confirm_again,
@@ -218,6 +219,31 @@ async fn message_that_a_stop_gives_up_is_sent_after_the_restart(fixture: impl St
     let deliveries = deliveries_to(&*list, "ann@example.com").await;
     let attempts: Vec<_> = deliveries.iter().map(|it| it.attempts).collect();
     assert_eq!(attempts, [1, 1]);
+}
+
+/// Without what is known of them, the earlier attempts would count as messages that may have arrived.
+async fn retry_that_a_stop_gives_up_stays_one(fixture: impl StoreFixture) {
+    let list = open(&fixture);
+    join_asked(&*list, "ann@example.com", DAY).await;
+    add_deliveries(&*list, &[("ann@example.com", DeliveryState::Waiting, None)]).await;
+    let deferred = DeliveryStatus {
+        state: DeliveryState::Deferred,
+        since: Some(SystemTime::now() - Duration::from_secs(60 * 60)),
+        reply: Some(ServerReply::new(450, "4.2.1 greylisted")),
+    };
+    add_attempts(&*list, 0, 5, &deferred).await;
+    let is_first = AtomicBool::new(true);
+    let server = SmtpServer::scripted(move |step, _| match step {
+        Step::Mail if is_first.swap(false, Ordering::SeqCst) => Action::Stall,
+        _ => Action::Continue,
+    });
+    let first = site(&list, &server, &[]).await;
+    wait_for_state(&*list, "ann@example.com", DeliveryState::Sending).await;
+    first.stop();
+    wait_for_state(&*list, "ann@example.com", DeliveryState::Deferred).await;
+    let second = site(&list, &server, &[]).await;
+    join_from(&second, 1, "ann+1@example.com").await;
+    wait_for_state(&*list, "ann+1@example.com", DeliveryState::Accepted).await;
 }
 
 async fn times_in_the_future_stop_nothing(fixture: impl StoreFixture) {
