@@ -21,6 +21,7 @@ pub(super) fn note_creation(data: &Path) {
     let file = OpenOptions::new()
         .write(true)
         .create(true)
+        .truncate(true)
         .mode(0o600)
         .open(data.join(CREATED_FILE));
     // A list whose directory is full must open all the same.
