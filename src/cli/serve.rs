@@ -163,11 +163,12 @@ async fn serve_until_stopped(
         service_manager::notify(NotifyState::Stopping);
     })
     .await;
-    // If its files were removed, the process must not say that everybody is stored. The other errors have been logged.
-    let _ = list.ready().await;
     // The list is closed next, which takes long if its disk hangs.
     let message = "stopped by another signal before the waitlist was closed; all acknowledged sign-ups are kept";
-    on_interrupt(|| Some(message.to_owned())).context("cannot receive signals")
+    on_interrupt(|| Some(message.to_owned())).context("cannot receive signals")?;
+    // If its files were removed, the process must not say that everybody is stored. The other errors have been logged.
+    let _ = list.ready().await;
+    Ok(())
 }
 
 /// Opens the control socket, by which commands reach a list in a directory. They connect to a database directly.

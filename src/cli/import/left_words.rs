@@ -44,12 +44,14 @@ pub(super) fn name_kind(name: &str) -> NameKind {
     }
 }
 
-/// Returns whether a value may mean that the person has left.
+/// Returns whether a value may mean that the person has left, or one of several, as in a cell of tags.
 pub(super) fn may_mean_left(kind: NameKind, value: &str) -> bool {
+    let mut parts = value.split([',', ';', '|', ':']).map(letters);
     let value = letters(value);
     let is_in = |values: &str| values.split_whitespace().any(|it| it == value);
     let is_answer = is_in(NO_ANSWERS);
     is_in(LEFT_VALUES)
+        || parts.any(|part| LEFT_VALUES.split_whitespace().any(|it| it == part))
         || match kind {
             NameKind::Left => !value.is_empty() && !is_answer && !is_in(NO_VALUES),
             NameKind::Consent => is_answer || is_in(NO_VALUES),

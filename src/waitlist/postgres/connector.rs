@@ -77,6 +77,13 @@ impl Connector {
         })
     }
 
+    /// Returns whether the URL has options for the session.
+    pub(super) fn has_options(&self) -> bool {
+        self.hosts
+            .iter()
+            .any(|it| it.config.get_options().is_some())
+    }
+
     /// Returns a connector for the same hosts, with separate permits.
     pub(super) fn with_own_permits(&self) -> Self {
         let hosts = self.hosts.iter();

@@ -38,7 +38,14 @@ pub(super) async fn open(
     let mut connection = connector.connect().await?;
     detect_pooler(connector, &mut connection).await?;
     let client = &connection.client;
-    let (encoding, warning) = timeout(BEGIN_TIMEOUT, settings(client)).await??;
+    let Settings {
+        encoding,
+        warning,
+        has_options,
+    } = timeout(BEGIN_TIMEOUT, settings(client)).await??;
+    if connector.has_options() && !has_options {
+        return Err(OpenProblem::IgnoredOptions);
+    }
     if let Some(encoding) = encoding
         && !["UTF8", "UTF-8"].contains(&encoding.to_uppercase().as_str())
     {
@@ -83,8 +90,16 @@ async fn find(client: &Client) -> Result<(String, Option<i64>), OpenProblem> {
     Ok((name, None))
 }
 
-/// Returns the encoding of the database, and a warning for the owner if a setting puts the list at risk.
-async fn settings(client: &Client) -> Result<(Option<String>, Option<&'static str>), Error> {
+/// What a session says of its settings.
+struct Settings {
+    encoding: Option<String>,
+    /// A warning for the owner, if a setting puts the list at risk.
+    warning: Option<&'static str>,
+    /// Whether it has the options of the URL.
+    has_options: bool,
+}
+
+async fn settings(client: &Client) -> Result<Settings, Error> {
     let row = client.query_typed_one(sql::SETTINGS, &[]).await?;
     let setting = |at| row.try_get::<_, Option<String>>(at);
     let warning = if setting(1)?.as_deref() == Some("off") {
@@ -100,7 +115,11 @@ async fn settings(client: &Client) -> Result<(Option<String>, Option<&'static st
     } else {
         None
     };
-    Ok((setting(0)?, warning))
+    Ok(Settings {
+        encoding: setting(0)?,
+        warning,
+        has_options: setting(3)?.as_deref() == Some("on"),
+    })
 }
 
 /// Rejects a pooler that gives each transaction another session. The settings of a session would be lost, and instances

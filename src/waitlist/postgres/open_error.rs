@@ -90,6 +90,12 @@ pub(super) enum OpenProblem {
          transaction; set pool_mode = session for this database, or connect to PostgreSQL directly"
     )]
     TransactionPooler,
+    /// A connection pooler drops the options of the URL, such as the schema of the list.
+    #[error(
+        "is a connection pooler that ignores the options of the URL, as PgBouncer does with ignore_startup_parameters = \
+         options; set them with ALTER ROLE ... SET, and remove them from the URL"
+    )]
+    IgnoredOptions,
 }
 
 impl From<Failure> for OpenProblem {

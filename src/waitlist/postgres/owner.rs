@@ -1,7 +1,11 @@
 //! What the owner changes, and people by their links: erasures, corrections, facts, suppressions and the count.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    time::Duration,
+};
 
+use tokio::time::sleep;
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
@@ -10,7 +14,7 @@ use super::{
         email::Email,
         entry::Fact,
         error::StoreError,
-        store::{CorrectOutcome, Erasure},
+        store::{CALL_MAX, CorrectOutcome, Erasure},
     },
     error::Failure,
     pool::{Pool, change},
@@ -21,6 +25,10 @@ use super::{
 
 /// Maximum number of rounds of an erasure, because a person may sign up again while they are erased.
 const ERASE_ROUNDS_MAX: usize = 3;
+
+/// Pause after a full call, of which a long erasure makes many. Each raises the epoch, which sends the sign-ups under way back to
+/// read it: without a pause between, they would wait until the last one.
+const BULK_PAUSE: Duration = Duration::from_millis(50);
 
 /// Erases addresses. Returns, for each, whether it was listed.
 pub(super) async fn erase(
@@ -67,6 +75,9 @@ pub(super) async fn erase(
         Ok(())
     });
     erasing?;
+    if keys.len() == CALL_MAX {
+        sleep(BULK_PAUSE).await;
+    }
     let keys = keys.into_iter();
     Ok(keys.map(|key| erased.remove(key.as_bytes())).collect())
 }

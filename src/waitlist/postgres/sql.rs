@@ -110,7 +110,8 @@ pub(super) fn brief_locks() -> String {
 pub(super) const SETTINGS: &str = "SELECT
     current_setting('server_encoding', true),
     current_setting('fsync', true),
-    current_setting('synchronous_commit', true)";
+    current_setting('synchronous_commit', true),
+    current_setting('landing.options', true)";
 
 /// Returns the process id of a session.
 pub(super) const SESSION_ID: &str = "SELECT pg_backend_pid()::bigint";

@@ -143,6 +143,8 @@ impl UrlOptions {
                     let millis = millis.map_err(|_| InvalidDatabaseUrl::Driver(reason.into()))?;
                     options.add(&key, &millis.div_ceil(1000).to_string());
                 }
+                // A pooler may drop them, and would lead to another list: `sql::SETTINGS` asks the session.
+                "options" => options.add(&key, &format!("{encoded}%20-clanding.options%3Don")),
                 // The driver has another name for this option.
                 "keepalives_count" => options.add("keepalives_retries", encoded),
                 name => options.add(name, encoded),

