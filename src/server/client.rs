@@ -20,9 +20,9 @@ impl From<IpAddr> for ClientKey {
 }
 
 impl ClientKey {
-    /// Stands for clients that are not known any more. No client has this address.
+    /// Stands for clients that are not known any more. Only this machine has addresses in this network.
     pub(super) const UNKNOWN: Self = Self(IpAddr::V6(Ipv6Addr::UNSPECIFIED));
-    /// Stands for the people who are welcomed: their messages share the budget like those of a client. None has this address.
+    /// Stands for the people who are welcomed: their messages share the budget like those of a client. No client has this address.
     pub(super) const WELCOME: Self = Self(IpAddr::V6(Ipv6Addr::LOCALHOST));
 
     /// Returns the IPv4 address, or the IPv6 /48. It is the largest network that providers assign to one customer

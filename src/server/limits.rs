@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Maximum body of a form, in bytes. The longest valid address needs 270.
+/// Maximum body of a form, in bytes. The longest address needs at most 800, if a form encodes each character.
 pub(super) const BODY_MAX_BYTES: usize = 4096;
 
 /// Timeout for the body of a form to arrive.

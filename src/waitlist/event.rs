@@ -22,7 +22,7 @@ pub const EVENT_LEASE: Duration = Duration::from_secs(30);
 pub struct Event {
     /// A UUID of version 4 (RFC 9562), by which a receiver recognises an event that comes twice.
     pub id: Uuid,
-    /// What happened: `joined`, `confirmed` or `left`. Who has joined may await a confirmation.
+    /// What happened: `joined`, `confirmed` or `left`. A person who has joined may still have to confirm.
     pub kind: Box<str>,
     /// The address of the person.
     pub email: Email,

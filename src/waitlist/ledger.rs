@@ -305,8 +305,8 @@ pub struct DeliveryStatus {
     /// When the delivery got into the state. Stores keep it to the millisecond. A sending delivery has none, nor has one
     /// that has never begun.
     pub since: Option<SystemTime>,
-    /// What the mail server replied. `None` if it has not: a deferred delivery without a reply was not sent, because the
-    /// connection broke before, and this program refused an address that is refused without one.
+    /// What the mail server replied, if it has. A deferred delivery without a reply was not sent, because the connection broke
+    /// before. If a delivery is refused without one, this program has refused the address.
     pub reply: Option<ServerReply>,
 }
 

@@ -1,5 +1,5 @@
-//! The numbers of a list: `stats` prints them, and `report` draws them, except for the best inviters. Unless somebody was invited, the memory depends only on
-//! the number of days, sources and deliveries.
+//! The numbers of a list: `stats` prints them, and `report` draws them, except for the best inviters. Unless somebody
+//! was invited, the memory depends only on the number of days, sources and deliveries.
 //!
 //! - `days`: sign-ups by day, week, month or year.
 //! - `sources`: people by source, and how far they have come.

@@ -9,7 +9,7 @@ use crate::waitlist::ServerReply;
 const AT_SIGNS: [&str; 3] = ["@", "%40", "\u{ff20}"];
 
 /// The shortest part of a secret that hides a word, in bytes. Shorter ones are in ordinary words, and tell nobody a token of
-/// 60 characters.
+/// more than 100 characters.
 const SECRET_PART_BYTES: usize = 6;
 
 /// Replies that are about the conversation: syntax and order of commands (RFC 5321, section 4.2.2), a server that takes no

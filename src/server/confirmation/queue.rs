@@ -12,7 +12,7 @@ use crate::{
 /// others.
 const PEOPLE_MAX: usize = 1 << 14;
 
-/// Maximum number of sign-ups of one client among them. So three clients do not fill the queue.
+/// Maximum number of sign-ups of one client among them. So it takes eight clients to fill the queue.
 const PEOPLE_OF_CLIENT_MAX: usize = PEOPLE_MAX / 8;
 /// Maximum number of clients of a person.
 const CLIENTS_MAX: usize = 8;
