@@ -44,7 +44,7 @@ pub(super) fn name_kind(name: &str) -> NameKind {
     }
 }
 
-/// Returns whether a value may mean that the person has left, or one of several, as in a cell of tags.
+/// Returns whether a value may mean that the person has left. A cell of tags has several values.
 pub(super) fn may_mean_left(kind: NameKind, value: &str) -> bool {
     let mut parts = value.split([',', ';', '|', ':']).map(letters);
     let value = letters(value);

@@ -100,7 +100,7 @@ impl Task<'_> {
             match self.mailer.send(&entry.email, bytes, secrets).await {
                 Ok(Some(status)) => return status,
                 Ok(None) => {}
-                // The program ends. What is known of the earlier attempts stays: otherwise each of them might have arrived.
+                // The program ends. The result of the earlier attempts stays: otherwise each of them might have arrived.
                 Err(_) if before != DeliveryState::Waiting => return DeliveryStatus::new(before),
                 Err(_) => return DeliveryStatus::new(skipped),
             }

@@ -151,7 +151,7 @@ pub(super) struct Confirmation {
     key: Arc<ListKeyCache>,
     standings: Arc<StandingsCache>,
     queue: Mutex<Queue>,
-    /// The people whom this process has queued since they joined, by the keys of their addresses, the last ones first.
+    /// The keys of the addresses that this process has queued for a code, the last ones first.
     queued: Mutex<LruCache<String, ()>>,
     /// Wakes the task when somebody has signed up or confirmed.
     wake: Notify,

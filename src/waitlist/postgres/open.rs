@@ -90,7 +90,7 @@ async fn find(client: &Client) -> Result<(String, Option<i64>), OpenProblem> {
     Ok((name, None))
 }
 
-/// What a session says of its settings.
+/// The settings of a session.
 struct Settings {
     encoding: Option<String>,
     /// A warning for the owner, if a setting puts the list at risk.

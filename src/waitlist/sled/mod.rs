@@ -7,7 +7,8 @@
 //! - `record`, `items`: the stored format.
 //! - `committer`: the thread that writes. `ledger`, `ledger_states`: its ledger. `events`: the events for the webhook.
 //! - `compaction`: replaces the store by a copy without its erased addresses.
-//! - `file_guard`: ends the process when another program changes the files, and reveals a log that lost its end.
+//! - `file_guard`: ends the process when another program changes the files, reveals a log that lost its end, and notes that
+//!   a list was created.
 //! - `entries`: what the committer publishes, and reads the list.
 //! - `restore`: restores a backup.
 //! - `files`: helpers for files and directories.
