@@ -27,7 +27,7 @@ async function expectBelowHeader(visitor: Visitor, section: string): Promise<voi
 
 /** Waits until a link has led to a section, which is below the header and has the focus. */
 async function expectToBeAt(visitor: Visitor, section: string): Promise<void> {
-  expect(await visitor.path()).toBe(`/#${section}`);
+  await eventually(() => visitor.path()).toBe(`/#${section}`);
   await expectBelowHeader(visitor, section);
   await eventually(() => visitor.focus()).toBe(`#${section}`);
 }
