@@ -90,6 +90,11 @@ impl SledOpenError {
 fn describe_io(data: &Path, error: &io::Error) -> String {
     let remedy = match free_bytes(data) {
         Ok(free) if is_full(error) => format!(": its disk has {free} bytes left; free space there"),
+        // Mostly because root has created files there.
+        _ if error.kind() == io::ErrorKind::PermissionDenied => {
+            "; run this as the user that owns the list, or give that user all files there with `chown -R`"
+                .to_owned()
+        }
         _ => "; check its disk, owner and permissions".to_owned(),
     };
     format!("{error}{remedy}, or choose another directory with --store")
