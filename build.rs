@@ -19,19 +19,18 @@ fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
     println!("cargo::rustc-env=LANDING_VERSION={}", version());
     println!("cargo::rerun-if-env-changed={WATCH}");
-    // `public` as a whole, because the program serves every file in it. npm writes the last one when it has installed.
+    // `public` and `style` as a whole: a new file in them is part of the site. npm writes the last one when it has installed.
     for source in [
         "build.rs",
         "Cargo.lock",
         "Cargo.toml",
         "public",
+        "style",
         "islands/node_modules/.package-lock.json",
     ] {
         println!("cargo::rerun-if-changed={source}");
     }
-    for folder in ["style", "islands"] {
-        watch_sources(Path::new(folder));
-    }
+    watch_sources(Path::new("islands"));
     let host = out.join("host");
     build_host(&out, &host);
     let site = out.join("site");
@@ -57,12 +56,11 @@ fn version() -> String {
     }
 }
 
-/// Makes cargo build the program again after a change of a file, but not of a test or of the script that makes the
-/// fonts.
+/// Makes cargo build the program again after a change of a file, but not of a test. A new island is noticed by its style.
 fn watch_sources(path: &Path) {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let is_test = name.contains(".test.") || ["test", "vitest.config.ts"].contains(&&*name);
-    if is_test || ["node_modules", "fonts.mjs"].contains(&&*name) {
+    if is_test || name == "node_modules" {
         return;
     }
     if path.is_dir() {
@@ -157,16 +155,21 @@ fn file_table(site: &Path) -> String {
 /// Returns a constant for each text of the islands, so that the server can use the same texts. `src/copy/islands.rs` includes them.
 fn islands_copy() -> String {
     let folders = sorted_entries(Path::new("islands")).into_iter();
-    let files = folders.filter_map(|folder| fs::read_to_string(folder.join("copy.json")).ok());
-    let copies = files.map(|json| {
+    let modules = folders.filter_map(|folder| {
+        let json = fs::read_to_string(folder.join("copy.json")).ok()?;
         let copy: serde_json::Value = serde_json::from_str(&json).expect("copy.json is JSON");
         let texts = copy.as_object().into_iter().flatten();
         let texts = texts.filter_map(|(name, text)| Some((name, text.as_str()?)));
-        texts
+        let texts: String = texts
             .map(|(name, text)| format!("#[doc = {text:?}]\npub const {name}: &str = {text:?};\n"))
-            .collect::<String>()
+            .collect();
+        let island = folder.file_name()?.to_string_lossy().replace('-', "_");
+        Some(format!(
+            "/// `{}`\npub mod {island} {{\n{texts}}}\n",
+            folder.join("copy.json").display()
+        ))
     });
-    copies.collect()
+    modules.collect()
 }
 
 /// Returns the files below a directory.

@@ -256,7 +256,11 @@ pub mod demo {
     /// Below the heading.
     pub const LEAD: &str = "An example launch, sped up.";
     /// The text in the drawing of the launched shop: its product, the price, the button.
-    pub const SHOP: [&str; 3] = ["Hot sauce", super::islands::SAMPLE_REVENUE, "Order"];
+    pub const SHOP: [&str; 3] = [
+        "Hot sauce",
+        super::islands::demo_terminal::SAMPLE_REVENUE,
+        "Order",
+    ];
     /// Label of the button that leads to the waitlist.
     pub const CALL_TO_ACTION: &str = "Start Your Agent Now";
 }

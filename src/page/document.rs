@@ -23,13 +23,17 @@ pub fn landing_page(page: Page) -> String {
         .as_ref()
         .map(|form| match (form.step, form.outcome) {
             (_, FormOutcome::Invalid | FormOutcome::Failed) => {
-                format!("{}: {}", copy::islands::ERROR_TITLE, form.message)
+                format!(
+                    "{}: {}",
+                    copy::islands::waitlist_form::ERROR_TITLE,
+                    form.message
+                )
             }
             (FormStep::Code, FormOutcome::None | FormOutcome::Joined) => {
                 copy::contact::CODE_TITLE.into()
             }
             (FormStep::Email, FormOutcome::None | FormOutcome::Joined) => {
-                copy::islands::JOINED_TITLE.into()
+                copy::islands::waitlist_form::JOINED_TITLE.into()
             }
         });
     let title = title.map_or_else(

@@ -46,7 +46,9 @@ pub fn ReactIsland<P: Serialize + 'static>(
     let props = serde_json::to_value(props).unwrap_or_default();
     let files = use_page().files;
     let build = files.islands.get(name);
-    let build = build.unwrap_or_else(|| panic!("there is no folder islands/{name} with an island"));
+    let build = build.unwrap_or_else(|| {
+        panic!("the build found no islands/{name}/{name}.tsx; `touch build.rs` lets it look again")
+    });
     view! {
         <div
             data-island=name

@@ -214,7 +214,7 @@ impl LinkPage {
 /// Returns the form before anything was sent.
 pub fn empty_form() -> FormState {
     FormState {
-        message: islands::PROMISE.into(),
+        message: islands::waitlist_form::PROMISE.into(),
         ..FormState::default()
     }
 }
@@ -224,8 +224,8 @@ pub fn code_form(email: &str) -> FormState {
     FormState {
         step: FormStep::Code,
         sign_up: SignUpBody::with_email(email),
-        lead: copy::fill_email(islands::CODE_SENT, email),
-        message: islands::CODE_HINT.into(),
+        lead: copy::fill_email(islands::waitlist_form::CODE_SENT, email),
+        message: islands::waitlist_form::CODE_HINT.into(),
         ..FormState::default()
     }
 }
@@ -237,5 +237,6 @@ pub fn use_page() -> Page {
 
 /// Replaces `{product}` and `{revenue}` in a text of [`copy`]. For components.
 pub fn page_text(text: &str) -> String {
-    copy::fill_product(text, &use_page().site.product).replace("{revenue}", islands::SAMPLE_REVENUE)
+    copy::fill_product(text, &use_page().site.product)
+        .replace("{revenue}", islands::demo_terminal::SAMPLE_REVENUE)
 }

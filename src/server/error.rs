@@ -18,7 +18,7 @@ use super::{
     resource::Resource,
 };
 use crate::{
-    copy::islands,
+    copy::islands::waitlist_form,
     waitlist::{InvalidEmail, StoreError},
     wire::ErrorBody,
 };
@@ -38,7 +38,7 @@ pub enum RequestError {
     #[error("Please enter a valid email address: {0}.")]
     InvalidEmail(InvalidEmail),
     /// 400: the text does not contain one code.
-    #[error("{}.", islands::MALFORMED_CODE)]
+    #[error("{}.", waitlist_form::MALFORMED_CODE)]
     MalformedCode,
     /// 400: the code is wrong, or nobody was asked to confirm this address.
     #[error("The code is wrong or not valid any more. Open the link in the message instead.")]
@@ -68,7 +68,7 @@ pub enum RequestError {
     #[error("Send JSON, with Content-Type: application/json.")]
     NotJson,
     /// 423: there were too many wrong codes for this address.
-    #[error("{}", islands::LOCKED_CODE)]
+    #[error("{}", waitlist_form::LOCKED_CODE)]
     CodeLocked,
     /// 429: the client has tried too often; how long it must wait.
     #[error("Too many tries. Try again in {}.", seconds(*.0))]

@@ -22,7 +22,7 @@ use super::{
     rate_limit::{Limited, LimitedAction},
 };
 use crate::{
-    copy::{self, islands},
+    copy::{self, islands::waitlist_form},
     page::{LinkPage, code_form, empty_form},
     waitlist::{Email, InvalidEmail},
     wire::{ConfirmBody, FormOutcome, FormState, SignUpBody},
@@ -123,14 +123,14 @@ pub(super) async fn confirm_code(
             (FormState { code, ..form }, SAME_URL, error)
         }
     };
-    let form = form_after(&error, form, islands::CODE_FAILED);
+    let form = form_after(&error, form, waitlist_form::CODE_FAILED);
     error.respond_with_page(&pages.with_form(form, action), &headers)
 }
 
 /// Returns the form for the code of somebody who may be confirmed already.
 fn listed_code_form(email: &str) -> FormState {
     FormState {
-        lead: copy::fill_email(islands::CODE_ASKED, email),
+        lead: copy::fill_email(waitlist_form::CODE_ASKED, email),
         ..code_form(email)
     }
 }
@@ -147,7 +147,7 @@ pub(super) fn respond_unhandled(pages: &Pages, is_form: bool, error: RequestErro
     if !is_form {
         return error.into_response();
     }
-    let form = form_after(&error, empty_form(), islands::FAILED);
+    let form = form_after(&error, empty_form(), waitlist_form::FAILED);
     error.respond_with_page(&pages.with_form(form, SIGN_UP_URL), &HeaderMap::new())
 }
 
@@ -162,24 +162,24 @@ fn sign_up_failed(
         sign_up: SignUpBody { email },
         ..empty_form()
     };
-    let form = form_after(error, form, islands::FAILED);
+    let form = form_after(error, form, waitlist_form::FAILED);
     error.respond_with_page(&pages.with_form(form, SAME_URL), request)
 }
 
 /// Returns a form that shows an error (spec §8). `other` is the text for errors that are not about what was typed.
 fn form_after(error: &RequestError, form: FormState, other: &'static str) -> FormState {
     let (outcome, message) = match error {
-        RequestError::AlreadyListed => (FormOutcome::Failed, islands::ALREADY_LISTED),
+        RequestError::AlreadyListed => (FormOutcome::Failed, waitlist_form::ALREADY_LISTED),
         RequestError::InvalidEmail(InvalidEmail::Empty) => {
-            (FormOutcome::Invalid, islands::EMPTY_EMAIL)
+            (FormOutcome::Invalid, waitlist_form::EMPTY_EMAIL)
         }
-        RequestError::InvalidEmail(_) => (FormOutcome::Invalid, islands::INVALID_EMAIL),
+        RequestError::InvalidEmail(_) => (FormOutcome::Invalid, waitlist_form::INVALID_EMAIL),
         RequestError::MalformedCode if form.code.trim().is_empty() => {
-            (FormOutcome::Invalid, islands::EMPTY_CODE)
+            (FormOutcome::Invalid, waitlist_form::EMPTY_CODE)
         }
-        RequestError::MalformedCode => (FormOutcome::Invalid, islands::MALFORMED_CODE),
-        RequestError::WrongCode => (FormOutcome::Invalid, islands::WRONG_CODE),
-        RequestError::CodeLocked => (FormOutcome::Invalid, islands::LOCKED_CODE),
+        RequestError::MalformedCode => (FormOutcome::Invalid, waitlist_form::MALFORMED_CODE),
+        RequestError::WrongCode => (FormOutcome::Invalid, waitlist_form::WRONG_CODE),
+        RequestError::CodeLocked => (FormOutcome::Invalid, waitlist_form::LOCKED_CODE),
         _ => (FormOutcome::Failed, other),
     };
     FormState {

@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     config::Config,
-    copy::islands,
+    copy::islands::waitlist_form,
     page::{LinkPage, Page, Recipient, document, empty_form},
     waitlist::Waitlist,
     wire::{FormOutcome, FormState},
@@ -213,7 +213,7 @@ pub(super) async fn landing(State(pages): State<Arc<Pages>>, request: Request) -
         true => {
             let form = FormState {
                 outcome: FormOutcome::Joined,
-                message: islands::JOINED.into(),
+                message: waitlist_form::JOINED.into(),
                 ..empty_form()
             };
             // Without the query, which would still say so after an error.

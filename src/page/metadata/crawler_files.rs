@@ -101,17 +101,21 @@ pub fn llms(site: &Site) -> String {
         ),
         format!("## {}\n\n", escaped(head::LINKS_HEADING)),
         link(
-            islands::SUBMIT,
+            islands::waitlist_form::SUBMIT,
             &absolute_url(site, "/#contact"),
             contact::LEAD,
         ),
         link(hero::WATCH_DEMO, &absolute_url(site, "/#demo"), demo::TITLE),
         link(
-            islands::CONTACT_LABEL,
+            islands::contact_links::CONTACT_LABEL,
             &format!("mailto:{}", site.contact_email),
             &site.contact_email,
         ),
-        link(islands::SOCIAL_LABEL, &site.social_url, &site.social_host),
+        link(
+            islands::contact_links::SOCIAL_LABEL,
+            &site.social_url,
+            &site.social_host,
+        ),
     ]
     .concat()
 }

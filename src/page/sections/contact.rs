@@ -20,7 +20,7 @@ pub fn Contact() -> impl IntoView {
     let state = page.form.unwrap_or_else(empty_form);
     let count_line = match page.count < site.count_from {
         true => String::new(),
-        false => format!("{} {}", page.count, islands::COUNT),
+        false => format!("{} {}", page.count, islands::waitlist_form::COUNT),
     };
     let form = WaitlistFormProps {
         product: site.product.clone(),

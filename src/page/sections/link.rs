@@ -25,10 +25,10 @@ pub fn Link(
         ..Recipient::default()
     });
     let invitation = invitation.map(|Invitation { link, place }| {
-        let place = copy::islands::PLACE.replace("{place}", &place.to_string());
+        let place = copy::islands::invitation::PLACE.replace("{place}", &place.to_string());
         view! {
             <p class="lead">{place}</p>
-            <p class="lead">{copy::islands::INVITE_LINK}": "<a href=link.clone()>{link.clone()}</a></p>
+            <p class="lead">{copy::islands::waitlist_form::INVITE_LINK}": "<a href=link.clone()>{link.clone()}</a></p>
         }
     });
     let lead = page_text(page.text()).replace("{address}", &address);
