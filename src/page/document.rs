@@ -1,4 +1,4 @@
-//! The HTML documents of the pages: the head, and the sections in their order.
+//! The HTML documents of the pages: the head, and the sections.
 
 use leptos::prelude::*;
 
@@ -7,9 +7,7 @@ use super::{
     head::loader,
     island::{ReactIsland, StartCondition},
     metadata::{Icons, PageMetadata},
-    sections::{
-        Comparison, Contact, Demo, Features, Footer, Hero, Infrastructure, Link, Nav, NotFound,
-    },
+    sections::{Footer, LandingSections, Link, Nav, NotFound},
 };
 use crate::{
     copy,
@@ -40,16 +38,7 @@ pub fn landing_page(page: Page) -> String {
         || copy::head::TITLE.to_owned(),
         |title| format!("{title} — {{product}}"),
     );
-    render(page, &title, true, || {
-        view! {
-            <Hero/>
-            <Comparison/>
-            <Features/>
-            <Infrastructure/>
-            <Demo/>
-            <Contact/>
-        }
-    })
+    render(page, &title, true, || view! { <LandingSections/> })
 }
 
 /// Renders the not-found page.

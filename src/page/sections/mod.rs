@@ -1,7 +1,6 @@
-//! The sections of the pages: one file and one component each.
-//!
-//! The landing page shows, from the top down: [`Nav`], [`Hero`], [`Comparison`], [`Features`], [`Infrastructure`],
-//! [`Demo`], [`Contact`], [`Footer`]. The other pages show [`NotFound`] or [`Link`]. Their texts are in [`crate::copy`].
+//! The sections of the pages: one file and one component each. Their texts are in [`crate::copy`].
+
+use leptos::prelude::*;
 
 pub mod comparison;
 pub mod contact;
@@ -26,3 +25,16 @@ pub use link::Link;
 pub use logo::Logo;
 pub use nav::Nav;
 pub use not_found::NotFound;
+
+/// The sections of the landing page, from the top down. [`Nav`] is above them, and [`Footer`] below.
+#[component]
+pub fn LandingSections() -> impl IntoView {
+    view! {
+        <Hero/>
+        <Comparison/>
+        <Features/>
+        <Infrastructure/>
+        <Demo/>
+        <Contact/>
+    }
+}
