@@ -38,6 +38,7 @@ pub(crate) struct FaultProxy {
     state: Arc<State>,
 }
 
+#[derive(Default)]
 struct State {
     /// The port of the database.
     server_port: u16,
@@ -45,7 +46,7 @@ struct State {
     pattern: &'static str,
     /// The faults of the next matching statement.
     is_armed: [AtomicBool; FAULT_KINDS],
-    /// The number of the matching statement that arms each fault.
+    /// The number of the matching statement, from 1, that arms each fault. 0 stands for none.
     armed_by: [AtomicU64; FAULT_KINDS],
     /// Matching statements so far.
     statements: AtomicU64,
@@ -70,17 +71,7 @@ impl FaultProxy {
         let state = Arc::new(State {
             server_port,
             pattern,
-            is_armed: Default::default(),
-            armed_by: [const { AtomicU64::new(u64::MAX) }; FAULT_KINDS],
-            statements: AtomicU64::new(0),
-            faults: AtomicU64::new(0),
-            release: Notify::new(),
-            was_delivered: Notify::new(),
-            drops_responses: AtomicBool::new(false),
-            is_paused: AtomicBool::new(false),
-            holds_matching: AtomicBool::new(false),
-            held: AtomicU64::new(0),
-            delay: AtomicU64::new(0),
+            ..State::default()
         });
         let proxy = Self {
             port: listener.local_addr().expect("the listener is bound").port(),
@@ -99,15 +90,10 @@ impl FaultProxy {
         self.state.is_armed[fault as usize].store(true, Ordering::SeqCst);
     }
 
-    /// Makes the second matching statement from now fail.
-    pub(crate) fn fail_second(&self, fault: Fault) {
-        self.fail_after(fault, 1);
-    }
-
     /// Makes one matching statement fail, after this many others.
     pub(crate) fn fail_after(&self, fault: Fault, others: u64) {
-        let next = self.state.statements.load(Ordering::SeqCst);
-        self.state.armed_by[fault as usize].store(next + others, Ordering::SeqCst);
+        let so_far = self.state.statements.load(Ordering::SeqCst);
+        self.state.armed_by[fault as usize].store(so_far + others + 1, Ordering::SeqCst);
     }
 
     /// Drops the responses to all matching statements from now on.
@@ -158,7 +144,7 @@ impl State {
 
     /// Counts a matching statement, and arms the faults that it is due for.
     fn register_statement(&self) {
-        let number = self.statements.fetch_add(1, Ordering::SeqCst);
+        let number = self.statements.fetch_add(1, Ordering::SeqCst) + 1;
         for (is_armed, armed_by) in self.is_armed.iter().zip(&self.armed_by) {
             is_armed.fetch_or(number == armed_by.load(Ordering::SeqCst), Ordering::SeqCst);
         }

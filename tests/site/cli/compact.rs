@@ -4,8 +4,16 @@ use std::{fs, path::Path};
 
 use super::with_three_people;
 
+/// What a compaction removes: of people who were erased, and of one who was corrected.
+const GONE: [&str; 4] = [
+    "Bob@Example.com",
+    "eve@example.com",
+    "link-of-eve",
+    "dan@exmaple.com",
+];
+
 /// Returns whether a file of a directory contains these bytes.
-fn contains(directory: &Path, bytes: &[u8]) -> bool {
+pub(crate) fn contains(directory: &Path, bytes: &[u8]) -> bool {
     let entries = fs::read_dir(directory).expect("readable");
     entries
         .map(|entry| entry.expect("readable").path())
@@ -26,17 +34,28 @@ fn erased_addresses_are_gone_from_the_files_and_the_list_is_unchanged() {
             cli.assert_fails(&["compact"], "run VACUUM (FULL)");
             continue;
         }
-        cli.run(&["erase", "bob@example.com"]).success();
+        let more = "email,source\neve@example.com,link-of-eve\ndan@exmaple.com,\n";
+        cli.run_with_input(&["import", "--nobody-left"], more)
+            .success();
+        let erased = ["erase", "bob@example.com", "eve@example.com"];
+        cli.run(&erased).success();
+        let corrected = ["correct", "dan@exmaple.com", "dan@example.com"];
+        cli.run(&corrected).success();
         let listed = cli.listed();
         let data = cli.file("data");
-        assert!(contains(&data, b"Bob@Example.com"));
+        for gone in GONE {
+            assert!(contains(&data, gone.as_bytes()), "{gone}");
+        }
         let stdout = cli.stdout(&["compact"]);
         assert!(
             stdout.starts_with("no erased address is left in ")
                 && stdout.contains(", which now has "),
             "{stdout}"
         );
-        assert!(!contains(&data, b"Bob@Example.com"));
+        for gone in GONE {
+            assert!(!contains(&data, gone.as_bytes()), "{gone}");
+        }
+        assert!(!data.join("waitlist.compact").exists());
         assert!(contains(&data, b"ann@example.com"));
         assert_eq!(cli.listed(), listed);
         if let Some(server) = &cli.server {

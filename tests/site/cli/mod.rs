@@ -6,7 +6,7 @@ pub(crate) mod backup_file;
 mod blocked_stdout;
 mod check;
 mod clock_skew;
-mod compact;
+pub(crate) mod compact;
 mod control_socket;
 mod health;
 mod import_files;

@@ -6,7 +6,7 @@
 use std::{
     collections::BTreeSet,
     path::Path,
-    process::Stdio,
+    process::{Command, Stdio},
     thread::{sleep, spawn},
     time::Duration,
 };
@@ -48,7 +48,9 @@ fn sigkill_loses_no_acknowledged_sign_up() {
         // 2. An erasure is killed. Until it succeeds, its addresses may be listed or not.
         let to_erase: Vec<_> = acknowledged.iter().step_by(7).take(40).cloned().collect();
         acknowledged.retain(|address| !to_erase.contains(address));
-        if erase_and_kill(&sandbox, &to_erase, random.random_range(0..60_000)) {
+        let mut erase = landing(sandbox.path());
+        let erase = erase.arg("unsubscribe").args(&to_erase);
+        if kill_after(random.random_range(0..60_000), erase, None) {
             erased.extend(to_erase);
         } else {
             assert_listed_or_suppressed(&data, &to_erase);
@@ -56,13 +58,19 @@ fn sigkill_loses_no_acknowledged_sign_up() {
         assert_list(&data, &acknowledged, &erased);
 
         // 3. A compaction is killed: without a server, or the server with it.
-        compact_and_kill(&sandbox, round, random.random_range(0..60_000));
+        let server = round.is_multiple_of(2).then(|| sandbox.serve());
+        let mut compact = landing(sandbox.path());
+        let compact = compact.arg("compact");
+        let writer = server.as_ref().map(|server| server.child.id());
+        kill_after(random.random_range(0..60_000), compact, writer);
+        drop(server);
         assert_list(&data, &acknowledged, &erased);
 
         // 4. A start is killed: in every third round, one that creates its list.
         let new = Sandbox::new();
         let sandbox = if round % 3 == 0 { &new } else { &sandbox };
-        kill_start(sandbox, random.random_range(0..40_000));
+        let start = &mut sandbox.command();
+        kill_after(random.random_range(0..40_000), start, None);
         assert_eq!(
             sandbox.serve().join(&format!("start-{round}@example.com")),
             "201"
@@ -75,15 +83,6 @@ fn sigkill_loses_no_acknowledged_sign_up() {
         "only {unanswered} sign-ups had no response; the kills did not hit a serving program"
     );
     assert_list(&data, &acknowledged, &erased);
-}
-
-/// Starts the program, and kills it after `micros` microseconds.
-fn kill_start(sandbox: &Sandbox, micros: u64) {
-    let start = &mut sandbox.command();
-    let mut start = start.stderr(Stdio::null()).spawn().expect("it starts");
-    sleep(Duration::from_micros(micros));
-    start.kill().expect("a child process");
-    start.wait().expect("the process ends");
 }
 
 /// Returns addresses without end. Taking the address number `kill_at` kills the process.
@@ -100,32 +99,14 @@ fn addresses_with_kill(
     })
 }
 
-/// Runs `landing unsubscribe` and kills it after `micros` microseconds. Returns whether it succeeded before that.
-fn erase_and_kill(sandbox: &Sandbox, addresses: &[String], micros: u64) -> bool {
-    let mut erase = landing(sandbox.path());
-    let erase = erase.args(["unsubscribe"]).args(addresses);
-    let erase = erase.stdout(Stdio::null()).stderr(Stdio::null());
-    let mut erase = erase.spawn().expect("the program starts");
+/// Runs a command and, after `micros` microseconds, kills it, or the server that works for it. Returns whether the command
+/// succeeded.
+fn kill_after(micros: u64, command: &mut Command, server: Option<u32>) -> bool {
+    let command = command.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut command = command.spawn().expect("the program starts");
     sleep(Duration::from_micros(micros));
-    erase.kill().expect("a child process");
-    erase.wait().expect("the process ends").success()
-}
-
-/// Runs `landing compact` and, after `micros` microseconds, kills the process that writes.
-fn compact_and_kill(sandbox: &Sandbox, round: u64, micros: u64) {
-    let server = round.is_multiple_of(2).then(|| sandbox.serve());
-    let mut compact = landing(sandbox.path());
-    let compact = compact.arg("compact");
-    let compact = compact.stdout(Stdio::null()).stderr(Stdio::null());
-    let mut compact = compact.spawn().expect("the program starts");
-    sleep(Duration::from_micros(micros));
-    signal(
-        server
-            .as_ref()
-            .map_or(compact.id(), |server| server.child.id()),
-        "-KILL",
-    );
-    compact.wait().expect("the process ends");
+    signal(server.unwrap_or(command.id()), "-KILL");
+    command.wait().expect("the process ends").success()
 }
 
 /// Checks that the list holds every acknowledged address once, counts its entries correctly, holds no erased address,

@@ -1,10 +1,9 @@
 //! A restore that is killed at each of its calls in turn has restored everything or nothing.
 
-use std::process::Command;
-
 use super::strace::landing_with_fault;
 use crate::{
     cli::backup_file::{NO_FACTS, delivery, hash, message, person, time, with_lines},
+    ended::RunToEnd,
     postgres_server::SHARED_SERVER,
     process::{Sandbox, landing},
 };
@@ -24,14 +23,6 @@ fn backup() -> String {
     with_lines(&lines.chain(deliveries).chain(people).collect::<Vec<_>>())
 }
 
-/// Runs a command, and returns whether it succeeded, and its standard output.
-fn run(mut command: Command, sandbox: &Sandbox, args: &[&str]) -> (bool, String) {
-    command.env_clear().current_dir(sandbox.path()).args(args);
-    let output = command.output().expect("the program starts");
-    let stdout = String::from_utf8(output.stdout).expect("text");
-    (output.status.success(), stdout)
-}
-
 /// Kills a restore into `store` at the first of `calls`, then `step` calls later, and so on, until it is not killed any
 /// more. The list is new, or empty. Returns how often the restore was killed before it had restored anything, and afterwards.
 fn kill_at_each(
@@ -42,22 +33,20 @@ fn kill_at_each(
 ) -> (usize, usize) {
     let sandbox = Sandbox::new();
     std::fs::write(sandbox.path().join("list.backup"), backup()).expect("writable");
+    let run = |args: &[&str]| landing(sandbox.path()).args(args).run();
     let (mut without_effect, mut complete) = (0, 0);
     for number in (1..).step_by(step) {
         let store = &store(number);
         if !is_new {
-            let empty = ["import", "/dev/null", "--store", store];
-            assert!(run(landing(sandbox.path()), &sandbox, &empty).0);
+            run(&["import", "/dev/null", "--store", store]).success();
         }
         let fault = format!("{calls}:signal=KILL:when={number}");
         let restore = ["restore", "list.backup", "--store", store];
-        let (is_finished, _) = run(landing_with_fault(&fault), &sandbox, &restore);
+        let mut killed = landing_with_fault(&fault);
+        killed.env_clear().current_dir(sandbox.path()).args(restore);
+        let is_finished = killed.run().get_output().status.success();
         // A list that was not created yet is not there.
-        let (_, count) = run(
-            landing(sandbox.path()),
-            &sandbox,
-            &["count", "--store", store],
-        );
+        let count = run(&["count", "--store", store]).stdout();
         let people = format!("{PEOPLE}\n");
         assert!(
             [people.as_str(), "0\n", ""].contains(&&*count),
@@ -66,16 +55,11 @@ fn kill_at_each(
         if count != people {
             without_effect += 1;
             assert!(!is_finished, "{fault}");
-            let (is_restored, _) = run(landing(sandbox.path()), &sandbox, &restore);
-            assert!(is_restored, "{fault}");
+            run(&restore).success();
         } else if !is_finished {
             complete += 1;
         }
-        let (_, backup) = run(
-            landing(sandbox.path()),
-            &sandbox,
-            &["backup", "--store", store],
-        );
+        let backup = run(&["backup", "--store", store]).stdout();
         assert_eq!(backup.lines().count(), 2 * PEOPLE + 4, "{fault}");
         let beside = sandbox.path().join(store).join("waitlist.restore");
         assert!(!beside.exists(), "{fault}");

@@ -87,44 +87,23 @@ impl Operation {
     }
 }
 
-/// A difference between the history and the final list.
-#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+/// A difference between the history of an address and the final list.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Violation {
     /// The address must be listed, and is not.
-    Lost(String),
+    Lost,
     /// The address is listed more than once.
-    Doubled(String),
+    Doubled,
     /// The address is listed, although it must have been erased.
-    Resurrected(String),
+    Resurrected,
     /// The address is listed, and nobody has signed up with it.
-    NeverRequested(String),
+    NeverRequested,
     /// No order of the operations explains the responses, whether the address is listed or not.
-    Contradiction(String),
-    /// The count is not the number of entries.
-    WrongCount {
-        /// The number of entries.
-        entries: u64,
-        /// The count.
-        count: u64,
-    },
+    Contradiction,
 }
 
-impl Violation {
-    /// Returns the address, if the difference is about one.
-    pub(super) fn address(&self) -> Option<&str> {
-        match self {
-            Self::Lost(address)
-            | Self::Doubled(address)
-            | Self::Resurrected(address)
-            | Self::NeverRequested(address)
-            | Self::Contradiction(address) => Some(address),
-            Self::WrongCount { .. } => None,
-        }
-    }
-}
-
-/// Returns all differences between a history and the final list with its count.
-pub(super) fn violations(history: &[Operation], list: &[String], count: u64) -> Vec<Violation> {
+/// Returns all differences between a history and the final list, with their addresses.
+pub(super) fn violations(history: &[Operation], list: &[String]) -> Vec<(String, Violation)> {
     let mut by_address: BTreeMap<&str, (Vec<&Operation>, usize)> = BTreeMap::new();
     for operation in history {
         let found = by_address.entry(&operation.address).or_default();
@@ -133,27 +112,31 @@ pub(super) fn violations(history: &[Operation], list: &[String], count: u64) -> 
     for address in list {
         by_address.entry(address).or_default().1 += 1;
     }
-    let mut found = Vec::new();
-    for (address, (operations, entries)) in by_address {
-        let is_listed = entries > 0;
-        let address = address.to_owned();
-        if entries > 1 {
-            found.push(Violation::Doubled(address));
-        } else if operations.is_empty() {
-            found.push(Violation::NeverRequested(address));
-        } else if !explains(&operations, is_listed) {
-            found.push(match (explains(&operations, !is_listed), is_listed) {
-                (false, _) => Violation::Contradiction(address),
-                (true, false) => Violation::Lost(address),
-                (true, true) => Violation::Resurrected(address),
-            });
-        }
+    let found = by_address
+        .into_iter()
+        .filter_map(|(address, (operations, entries))| {
+            let violation = violation(&operations, entries)?;
+            Some((address.to_owned(), violation))
+        });
+    found.collect()
+}
+
+/// Compares the operations on an address with its number of entries in the final list.
+fn violation(operations: &[&Operation], entries: usize) -> Option<Violation> {
+    let is_listed = entries > 0;
+    if entries > 1 {
+        Some(Violation::Doubled)
+    } else if operations.is_empty() {
+        Some(Violation::NeverRequested)
+    } else if explains(operations, is_listed) {
+        None
+    } else if !explains(operations, !is_listed) {
+        Some(Violation::Contradiction)
+    } else if is_listed {
+        Some(Violation::Resurrected)
+    } else {
+        Some(Violation::Lost)
     }
-    let entries = list.len() as u64;
-    if count != entries {
-        found.push(Violation::WrongCount { entries, count });
-    }
-    found
 }
 
 /// Returns whether an order of the operations on one address explains their outcomes, and that the address is listed at
@@ -224,157 +207,137 @@ fn explains(operations: &[&Operation], is_listed: bool) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Outcome::*, *};
+    use super::{Outcome::*, Violation::*, *};
 
-    const ANN: &str = "ann@example.com";
+    /// What is found in each history, if the address has this many entries in the end. An operation has the times of its
+    /// request and its response in milliseconds, and its outcome.
+    const CASES: [(&[usize], Option<Violation>, &[&str]); 8] = [
+        (
+            &[0],
+            Some(Lost),
+            &[
+                "0-1 Added",
+                "0-9 MaybeAdded, 1-2 AlreadyListed",
+                "0-1 AddedOrListed",
+                // Signed up again after an erasure.
+                "0-1 Added, 2-3 Erased, 4-5 Added",
+                // A failed erasure that runs later erases only entries from before it.
+                "0-1 Added, 2-3 MaybeErased, 4-5 Erased, 6-7 Added",
+            ],
+        ),
+        (
+            &[1],
+            Some(Resurrected),
+            &[
+                "0-1 Added, 2-3 Erased",
+                // A sign-up that failed before the erasure began.
+                "0-1 Added, 2-3 MaybeAdded, 4-5 Erased",
+                "0-1 Added, 2-3 MaybeAdded, 2-4 MaybeAdded, 5-6 Erased",
+            ],
+        ),
+        (&[2], Some(Doubled), &["0-1 Added", "0-1 Added, 2-3 Erased"]),
+        (&[1], Some(NeverRequested), &[""]),
+        (
+            &[0, 1],
+            Some(Contradiction),
+            &[
+                // Added twice, and nobody erased it.
+                "0-1 Added, 2-3 Added",
+                "0-3 Added, 1-2 Added",
+                // Added twice after an erasure.
+                "0-1 Added, 2-3 Erased, 4-5 Added, 6-7 Added",
+                // Already listed, and nobody had signed up.
+                "0-1 AlreadyListed",
+                "0-1 AlreadyListed, 2-3 MaybeAdded",
+                // Not found, although it was acknowledged.
+                "0-1 Added, 2-3 NotListed",
+            ],
+        ),
+        (
+            &[0, 1],
+            None,
+            &[
+                // One erasure that erases two people, one after another.
+                "0-1 Added, 2-9 Erased, 3-4 Added, 5-6 Added",
+                "0-1 Added, 2-5 MaybeAdded, 4-6 Erased",
+                // An unknown outcome may take effect, also after its response.
+                "0-1 MaybeAdded",
+                "0-1 Added, 2-3 MaybeErased",
+                "0-1 MaybeAdded, 2-3 NotListed",
+            ],
+        ),
+        (&[0], None, &["0-5 Added, 1-6 AlreadyListed, 2-4 Erased"]),
+        (
+            &[1],
+            None,
+            &[
+                "0-1 Added, 2-9 Erased, 3-8 Added",
+                "0-1 MaybeAdded, 2-3 Added",
+                "0-1 Added, 2-3 AddedOrListed",
+                "0-1 MaybeAdded, 2-3 AddedOrListed",
+                "0-1 AddedOrListed",
+                "0-1 MaybeAdded, 2-3 AlreadyListed",
+            ],
+        ),
+    ];
 
-    /// Returns operations on one address from their times in milliseconds.
-    fn history(operations: &[(u64, u64, Outcome)]) -> Vec<Operation> {
-        let operation = |(invoked, returned, outcome): &(u64, u64, Outcome)| Operation {
-            address: ANN.into(),
-            invoked: Duration::from_millis(*invoked),
-            returned: Duration::from_millis(*returned),
-            outcome: *outcome,
-        };
-        operations.iter().map(operation).collect()
-    }
+    const OUTCOMES: [Outcome; 7] = [
+        Added,
+        AlreadyListed,
+        AddedOrListed,
+        MaybeAdded,
+        Erased,
+        NotListed,
+        MaybeErased,
+    ];
 
-    /// Returns the violations if the list has the address this many times, and a right count.
-    fn found(operations: &[(u64, u64, Outcome)], entries: usize) -> Vec<Violation> {
-        let list = vec![ANN.to_owned(); entries];
-        violations(&history(operations), &list, entries as u64)
-    }
-
-    #[test]
-    fn finds_a_lost_entry() {
-        let lost = [Violation::Lost(ANN.into())];
-        assert_eq!(found(&[(0, 1, Added)], 0), lost);
-        assert_eq!(found(&[(0, 9, MaybeAdded), (1, 2, AlreadyListed)], 0), lost);
-        assert_eq!(found(&[(0, 1, AddedOrListed)], 0), lost);
-        // Signed up again after an erasure.
-        let again = [(0, 1, Added), (2, 3, Erased), (4, 5, Added)];
-        assert_eq!(found(&again, 0), lost);
-        // A failed erasure that runs later erases only entries from before it.
-        let since = [
-            (0, 1, Added),
-            (2, 3, MaybeErased),
-            (4, 5, Erased),
-            (6, 7, Added),
-        ];
-        assert_eq!(found(&since, 0), lost);
-    }
-
-    #[test]
-    fn finds_a_doubled_entry() {
-        let doubled = [Violation::Doubled(ANN.into())];
-        assert_eq!(found(&[(0, 1, Added)], 2), doubled);
-        assert_eq!(found(&[(0, 1, Added), (2, 3, Erased)], 2), doubled);
-    }
-
-    #[test]
-    fn finds_a_resurrected_entry() {
-        let resurrected = [Violation::Resurrected(ANN.into())];
-        assert_eq!(found(&[(0, 1, Added), (2, 3, Erased)], 1), resurrected);
-        // A sign-up that failed before the erasure began.
-        let late = [(0, 1, Added), (2, 3, MaybeAdded), (4, 5, Erased)];
-        assert_eq!(found(&late, 1), resurrected);
-        let many = [
-            (0, 1, Added),
-            (2, 3, MaybeAdded),
-            (2, 4, MaybeAdded),
-            (5, 6, Erased),
-        ];
-        assert_eq!(found(&many, 1), resurrected);
-    }
-
-    #[test]
-    fn finds_a_wrong_count() {
-        let list = [ANN.to_owned()];
-        for count in [0, 2] {
-            let wrong = Violation::WrongCount { entries: 1, count };
-            assert_eq!(
-                violations(&history(&[(0, 1, Added)]), &list, count),
-                [wrong]
-            );
+    /// Returns an operation on an address.
+    fn operation(invoked: u64, returned: u64, outcome: Outcome) -> Operation {
+        Operation {
+            address: String::new(),
+            invoked: Duration::from_millis(invoked),
+            returned: Duration::from_millis(returned),
+            outcome,
         }
     }
 
-    #[test]
-    fn finds_an_entry_that_nobody_requested() {
-        let list = ["bob@example.com".to_owned()];
-        let unknown = Violation::NeverRequested("bob@example.com".into());
-        assert_eq!(violations(&[], &list, 1), [unknown]);
+    /// Reads the operations of a case.
+    fn parse(history: &str) -> Vec<Operation> {
+        let operations = history.split(", ").filter(|it| !it.is_empty());
+        let operations = operations.map(|text| {
+            let (times, name) = text.split_once(' ').expect("times and an outcome");
+            let (invoked, returned) = times.split_once('-').expect("two times");
+            let [invoked, returned] = [invoked, returned].map(|it| it.parse().expect("a number"));
+            let outcome = OUTCOMES.into_iter().find(|it| format!("{it:?}") == name);
+            operation(invoked, returned, outcome.expect("an outcome"))
+        });
+        operations.collect()
+    }
+
+    fn found(operations: &[Operation], entries: usize) -> Option<Violation> {
+        violation(&operations.iter().collect::<Vec<_>>(), entries)
     }
 
     #[test]
-    fn finds_contradictory_responses() {
-        let contradiction = [Violation::Contradiction(ANN.into())];
-        for entries in [0, 1] {
-            // Added twice, and nobody erased it.
-            assert_eq!(
-                found(&[(0, 1, Added), (2, 3, Added)], entries),
-                contradiction
-            );
-            assert_eq!(
-                found(&[(0, 3, Added), (1, 2, Added)], entries),
-                contradiction
-            );
-            // Added twice after an erasure.
-            let after = [(0, 1, Added), (2, 3, Erased), (4, 5, Added), (6, 7, Added)];
-            assert_eq!(found(&after, entries), contradiction);
-            // Already listed, and nobody had signed up.
-            assert_eq!(found(&[(0, 1, AlreadyListed)], entries), contradiction);
-            assert_eq!(
-                found(&[(0, 1, AlreadyListed), (2, 3, MaybeAdded)], entries),
-                contradiction
-            );
-            // Not found, although it was acknowledged.
-            assert_eq!(
-                found(&[(0, 1, Added), (2, 3, NotListed)], entries),
-                contradiction
-            );
+    fn finds_each_violation_and_accepts_every_order() {
+        for (numbers, expected, histories) in CASES {
+            for history in histories {
+                for entries in numbers {
+                    let found = found(&parse(history), *entries);
+                    assert_eq!(found, expected, "{history}, then {entries} entries");
+                }
+            }
         }
-    }
-
-    #[test]
-    fn accepts_every_order_of_concurrent_operations() {
-        let race = [(0, 5, Added), (1, 6, AlreadyListed), (2, 4, Erased)];
-        assert_eq!(found(&race, 0), []);
-        let raced_erasure = [(0, 1, Added), (2, 9, Erased), (3, 8, Added)];
-        assert_eq!(found(&raced_erasure, 1), []);
-        // One erasure that erases two people, one after another.
-        let twice = [(0, 1, Added), (2, 9, Erased), (3, 4, Added), (5, 6, Added)];
-        for entries in [0, 1] {
-            assert_eq!(found(&twice, entries), []);
-        }
-        let raced_by_failure = [(0, 1, Added), (2, 5, MaybeAdded), (4, 6, Erased)];
-        assert_eq!(found(&raced_by_failure, 0), []);
-        assert_eq!(found(&raced_by_failure, 1), []);
-    }
-
-    #[test]
-    fn accepts_every_effect_of_an_unknown_outcome() {
-        for entries in [0, 1] {
-            assert_eq!(found(&[(0, 1, MaybeAdded)], entries), []);
-            assert_eq!(found(&[(0, 1, Added), (2, 3, MaybeErased)], entries), []);
-            // It takes effect after its response.
-            assert_eq!(found(&[(0, 1, MaybeAdded), (2, 3, NotListed)], entries), []);
-        }
-        assert_eq!(found(&[(0, 1, MaybeAdded), (2, 3, Added)], 1), []);
-        for first in [Added, MaybeAdded] {
-            assert_eq!(found(&[(0, 1, first), (2, 3, AddedOrListed)], 1), []);
-        }
-        assert_eq!(found(&[(0, 1, AddedOrListed)], 1), []);
-        assert_eq!(found(&[(0, 1, MaybeAdded), (2, 3, AlreadyListed)], 1), []);
     }
 
     #[test]
     fn decides_about_many_unknown_outcomes() {
-        let mut operations: Vec<_> = (0..60).map(|at| (at, 1_000 + at, MaybeAdded)).collect();
-        operations.extend((0..5).map(|at| (10 * at, 900, Erased)));
-        assert_eq!(found(&operations, 0), []);
-        assert_eq!(found(&operations, 1), []);
-        operations.push((2_000, 2_001, Erased));
-        assert_eq!(found(&operations, 1), [Violation::Resurrected(ANN.into())]);
+        let sign_ups = (0..60).map(|at| operation(at, 1_000 + at, MaybeAdded));
+        let erasures = (0..5).map(|at| operation(10 * at, 900, Erased));
+        let mut operations: Vec<_> = sign_ups.chain(erasures).collect();
+        assert_eq!(found(&operations, 0), None);
+        assert_eq!(found(&operations, 1), None);
+        operations.push(operation(2_000, 2_001, Erased));
+        assert_eq!(found(&operations, 1), Some(Resurrected));
     }
 }

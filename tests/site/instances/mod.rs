@@ -15,7 +15,7 @@ use std::{
     process::Command,
 };
 
-use history::{Violation, violations};
+use history::violations;
 use patroni::machine::REPORT;
 use recorder::Recorder;
 
@@ -138,13 +138,14 @@ fn check_list(recorder: &Recorder, instances: &[Instance], sql: impl Fn(&str) ->
         .partition(|line| line.contains('@'));
     let count: u64 = counts[0].parse().expect("a number");
     let owners = list.extract_if(.., |it| it.ends_with(OWNER_DOMAIN)).count() as u64;
-    let found = violations(&history, &list, count - owners);
-    for address in found.iter().filter_map(Violation::address) {
-        for operation in history.iter().filter(|it| it.address == address) {
+    let found = violations(&history, &list);
+    for (address, _) in &found {
+        for operation in history.iter().filter(|it| it.address == *address) {
             println!("{REPORT}{operation:?}");
         }
     }
     assert_eq!(found, []);
+    assert_eq!(count - owners, list.len() as u64, "the count is exact");
     for instance in instances {
         wait_until("the instance's count is exact", || {
             instance.count() == count

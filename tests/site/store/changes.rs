@@ -22,14 +22,14 @@ conformance_tests! {
     suppresses_many,
 }
 
-/// The new addresses fit neither into the records of the old ones nor into one record. Four people have each time, and keep
-/// their order.
+/// The new addresses fit neither into the records of the old ones nor into one record. The entries are in the order of their
+/// times, and four people with the same time keep the order of their sign-ups.
 async fn corrects_many_addresses_to_long_ones(fixture: impl StoreFixture) {
     let list = fixture.open();
-    let short = |number: u64| entry(&format!("{number}@b.co"), number / 4);
+    let short = |number: u64| entry(&format!("{number}@b.co"), number % 50);
     let long = |number: u64| {
         let domain = format!("{}.example.com", ["y".repeat(60), "z".repeat(60)].join("."));
-        entry(&format!("{number}{}@{domain}", "x".repeat(50)), number / 4)
+        entry(&format!("{number}{}@{domain}", "x".repeat(50)), number % 50)
     };
     let joined = list.join_many((0..200).map(short).collect()).await;
     joined.expect("a response");
@@ -43,7 +43,8 @@ async fn corrects_many_addresses_to_long_ones(fixture: impl StoreFixture) {
         assert_eq!(corrected, Ok(CorrectOutcome::Corrected), "{number}");
         assert_eq!(read, 200, "{number}");
     }
-    let expected: Vec<_> = (0..200).map(long).collect();
+    let mut expected: Vec<_> = (0..200).map(long).collect();
+    expected.sort_by_key(|it| it.joined_at);
     assert_eq!((list.count(), entries(&*list)), (200, expected.clone()));
     drop(list);
     let list = fixture.open();
@@ -163,7 +164,11 @@ async fn confirmations_win_over_erasures(fixture: impl StoreFixture) {
 
 async fn compacts_while_people_join_leave_and_read(fixture: impl StoreFixture) {
     let list: Arc<dyn Waitlist> = fixture.open().into();
-    let person = |number: u64| entry(&format!("{number}@example.com"), number);
+    let person = |number: u64| {
+        let [name, domain] =
+            [("x", 50), ("y", 60)].map(|(it, max)| it.repeat(number as usize % max));
+        entry(&format!("{number}{name}@y{domain}.example.com"), number)
+    };
     let joined = list.join_many((0..3_000).map(person).collect()).await;
     joined.expect("a response");
     let to_erase: Vec<_> = (0..1_000).map(|number| person(number).email).collect();

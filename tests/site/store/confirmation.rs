@@ -9,7 +9,6 @@ use std::{
 };
 
 use landing::waitlist::{CALL_MAX, DeliveryState, Erasure, MessageId, WaitlistEntry};
-use tokio::time::sleep;
 
 use super::{
     StoreFixture,
@@ -18,12 +17,9 @@ use super::{
         deliveries_of, deliveries_to, is_confirmed, join_asked, join_confirmed, join_from, link,
         open, site, slow_server, wait_for, wait_for_state, wait_for_state_of, wait_until_held,
     },
-    email, entries,
+    email, entries, eventually,
 };
-use crate::{
-    mail::smtp_server::{Action, Received, SmtpServer, Step},
-    process::TEST_TIMEOUT,
-};
+use crate::mail::smtp_server::{Action, Received, SmtpServer, Step};
 
 conformance_tests! {
     code_confirms_the_address,
@@ -289,10 +285,8 @@ async fn many_who_wait_for_a_code_delay_no_welcome(fixture: impl StoreFixture) {
     }
     let _site = site(&list, &server, &[WELCOME, "--confirm-per-day=10"]).await;
     let is_welcome = |it: &Received| it.recipient == "ann@example.com";
-    while !server.received().iter().any(is_welcome) {
-        assert!(now.elapsed().expect("past") < TEST_TIMEOUT, "no welcome");
-        sleep(Duration::from_millis(25)).await;
-    }
+    let is_welcomed = eventually(async || server.received().iter().any(is_welcome));
+    assert!(is_welcomed.await, "no welcome");
 }
 
 /// A slow mail server has another code, while Ann and Cyd confirm, Cyd leaves, and Bob joins.

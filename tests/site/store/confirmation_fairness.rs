@@ -14,8 +14,10 @@ use tokio::time::Instant;
 use super::{
     StoreFixture,
     confirmation_fixtures::{
-        deliveries_to, join_from, open, post_from, site, wait_for, wait_for_state, wait_until_asked,
+        deliveries_to, join_from, open, post_from, site, slow_server, wait_for, wait_for_state,
+        wait_until_asked, wait_until_held,
     },
+    eventually,
 };
 use crate::{
     mail::smtp_server::{Action, SmtpServer, Step},
@@ -66,22 +68,14 @@ async fn client_has_a_share_of_the_budget(fixture: impl StoreFixture) {
 /// A slow mail server has the first person of the first client, while everybody else signs up.
 async fn newest_sign_up_of_the_least_served_client_is_next(fixture: impl StoreFixture) {
     let list = open(&fixture);
-    let (goes_on, is_held) = std::sync::mpsc::channel::<()>();
-    let is_held = std::sync::Mutex::new(is_held);
-    let server = SmtpServer::scripted(move |step, recipient| {
-        if step == Step::End && recipient.starts_with("first@") {
-            let held = is_held.lock().expect("no panic");
-            let _ = held.recv_timeout(Duration::from_secs(30));
-        }
-        Action::Continue
-    });
+    let (server, has_it, go_on) = slow_server("first@example.com");
     let site = site(&list, &server, &[]).await;
     join_from(&site, 1, "first@example.com").await;
-    wait_for_state(&*list, "first@example.com", DeliveryState::Sending).await;
+    wait_until_held(has_it).await;
     for (client, name) in [(1, "old"), (1, "new"), (2, "b-old"), (3, "c"), (2, "b-new")] {
         join_from(&site, client, &format!("{name}@example.com")).await;
     }
-    goes_on.send(()).expect("the server waits");
+    go_on.send(()).expect("the server waits");
     wait_until_asked(&*list).await;
     let received = server.received();
     let order: Vec<_> = received
@@ -133,16 +127,13 @@ async fn wait_for_first_sweep(site: &TestSite, list: &dyn Waitlist) {
 
 /// Waits until the ledger has this number of deliveries, and not more.
 async fn wait_for_deliveries(list: &dyn Waitlist, count: usize) {
-    for _ in 0..1200 {
+    let has_them = eventually(async || {
         let deliveries = list.deliveries(&MessageId::confirmation(), 0).await;
         let found = deliveries.expect("deliveries").len();
         assert!(found <= count, "{found}");
-        if found == count {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(25)).await;
-    }
-    panic!("there are fewer deliveries than {count}");
+        found == count
+    });
+    assert!(has_them.await, "there are fewer deliveries than {count}");
 }
 
 async fn objections_keep_their_client_waiting(fixture: impl StoreFixture) {

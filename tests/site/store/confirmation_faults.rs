@@ -16,7 +16,7 @@ use landing::{
     mail::{PersonTokens, TokenPurpose},
     waitlist::{DeliveryState, DeliveryStatus, Erasure, MessageId, ServerReply, Waitlist},
 };
-use tokio::time::{Instant, sleep};
+use tokio::time::Instant;
 
 use super::{
     StoreFixture,
@@ -24,7 +24,7 @@ use super::{
         DAY, add_attempts, add_deliveries, all_recipients, deliveries_to, is_confirmed, join_asked,
         join_from, link, open, site, wait_for, wait_for_state, wait_until_held,
     },
-    email,
+    email, eventually,
 };
 use crate::mail::smtp_server::{Action, SmtpServer, Step};
 
@@ -68,15 +68,15 @@ async fn reply_to_a_message(list: &Arc<dyn Waitlist>, action: Action) -> String 
     });
     let site = site(list, &server, &[]).await;
     site.join("ann@example.com").await;
-    for _ in 0..400 {
+    let mut reply = None;
+    let has_reply = eventually(async || {
         let deliveries = list.deliveries(&MessageId::confirmation(), 0).await;
         let first = deliveries.expect("deliveries").into_iter().next();
-        if let Some(reply) = first.and_then(|it| it.status.reply) {
-            return reply.text().to_owned();
-        }
-        sleep(Duration::from_millis(25)).await;
-    }
-    panic!("no reply");
+        reply = first.and_then(|it| it.status.reply);
+        reply.is_some()
+    });
+    assert!(has_reply.await, "no reply");
+    reply.expect("a reply").text().to_owned()
 }
 
 /// Each of these attempts was interrupted, and may have put a message into Ann's mailbox. The mail server has rejected all of

@@ -14,9 +14,8 @@ use landing::waitlist::{
 };
 use reqwest::StatusCode;
 use serde_json::json;
-use tokio::time::sleep;
 
-use super::{StoreFixture, email, entries, many_items::ManyItems};
+use super::{StoreFixture, email, entries, eventually, many_items::ManyItems};
 use crate::{
     mail::smtp_server::{Action, Received, SmtpServer, Step},
     test_site::{TRUST_LOOPBACK, TestSite},
@@ -105,12 +104,7 @@ pub(super) fn open(fixture: &impl StoreFixture) -> Arc<dyn Waitlist> {
 
 /// Waits until the server has received this number of messages, and returns the last one.
 pub(super) async fn wait_for(server: &SmtpServer, count: usize) -> Received {
-    for _ in 0..400 {
-        if server.received().len() >= count {
-            break;
-        }
-        sleep(Duration::from_millis(25)).await;
-    }
+    eventually(async || server.received().len() >= count).await;
     let received = server.received();
     assert_eq!(received.len(), count);
     received.last().expect("a message").clone()
@@ -164,20 +158,18 @@ pub(super) async fn wait_for_state_of(
     typed: &str,
     state: DeliveryState,
 ) {
-    for _ in 0..1200 {
-        let deliveries = deliveries_of(list, id, typed).await;
-        if deliveries.last().is_some_and(|it| it.status.state == state) {
-            return;
-        }
-        sleep(Duration::from_millis(25)).await;
-    }
-    panic!("{typed}: {:?}", deliveries_of(list, id, typed).await);
+    let mut found = Vec::new();
+    let has_it = eventually(async || {
+        found = deliveries_of(list, id, typed).await;
+        found.last().is_some_and(|it| it.status.state == state)
+    });
+    assert!(has_it.await, "{typed}: {found:?}");
 }
 
 /// Waits until the ledger has a result for everybody who awaits a confirmation.
 pub(super) async fn wait_until_asked(list: &dyn Waitlist) {
-    for _ in 0..1200 {
-        let key = list.list_key().await.expect("a key");
+    let key = list.list_key().await.expect("a key");
+    let are_all_asked = eventually(async || {
         let deliveries = list.deliveries(&MessageId::confirmation(), 0).await;
         let deliveries = deliveries.expect("deliveries");
         let was_asked = |entry: &WaitlistEntry| {
@@ -189,12 +181,9 @@ pub(super) async fn wait_until_asked(list: &dyn Waitlist) {
         };
         let entries = entries(list);
         let mut asked = entries.iter().filter(|it| it.awaits_confirmation());
-        if asked.all(was_asked) {
-            return;
-        }
-        sleep(Duration::from_millis(25)).await;
-    }
-    panic!("somebody was not asked");
+        asked.all(was_asked)
+    });
+    assert!(are_all_asked.await, "somebody was not asked");
 }
 
 /// Returns the code in a message.

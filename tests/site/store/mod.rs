@@ -64,8 +64,10 @@ use landing::waitlist::{
 use reference_model::{ModelState, ReferenceModel};
 use tempfile::TempDir;
 
+use tokio::time::{sleep, timeout};
+
 use crate::postgres_server::TestDatabase;
-use crate::process::write_locked;
+use crate::process::{TEST_TIMEOUT, write_locked};
 
 /// Compacts a list. A database compacts its tables itself, and says so.
 async fn compact(list: &dyn Waitlist) {
@@ -173,6 +175,16 @@ fn email(typed: &str) -> Email {
 /// Returns an entry with a time in milliseconds since 1970.
 fn entry(typed: &str, millis: u64) -> WaitlistEntry {
     WaitlistEntry::new(email(typed), UNIX_EPOCH + Duration::from_millis(millis))
+}
+
+/// Waits until a condition holds, and returns whether it did in time.
+async fn eventually(mut holds: impl AsyncFnMut() -> bool) -> bool {
+    let waiting = async {
+        while !holds().await {
+            sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(TEST_TIMEOUT, waiting).await.is_ok()
 }
 
 /// Signs up with the current time.

@@ -111,67 +111,23 @@ async fn wait_for_place(site: &TestSite, sent: &Value, place: u64) {
     }
 }
 
+/// What `line_follows_the_rule` does not generate.
 #[test]
 fn person_counts_once_and_only_for_others() {
-    // The person who has a link, whoever joins by it, and whether they have confirmed.
-    type Joined<'a> = (&'a str, Option<bool>);
-    let cases: [(&str, &[Joined<'_>], u64); 13] = [
-        ("ann@a.test", &[], 0),
-        ("ann@a.test", &[("bob@b.test", Some(true))], 1),
-        ("ann@a.test", &[("bob@b.test", Some(false))], 0),
-        ("ann@a.test", &[("bob@b.test", None)], 1),
-        ("ANN@A.test", &[("bob@b.test", None)], 1),
-        (
-            "ann@a.test",
-            &[("bob@b.test", None), ("bob+2@b.test", None)],
-            1,
-        ),
-        // Somebody who has not confirmed takes nothing from the one who has.
-        (
-            "ann@a.test",
-            &[("bob+2@b.test", Some(false)), ("bob@b.test", Some(true))],
-            1,
-        ),
-        (
-            "ann@a.test",
-            &[("bob@gmail.com", None), ("b.o.b@googlemail.com", None)],
-            1,
-        ),
-        (
-            "ann@a.test",
-            &[("bob@b.test", None), ("bob@c.test", None)],
-            2,
-        ),
-        ("ann@a.test", &[("ann+1@a.test", None)], 0),
-        ("ann+1@a.test", &[("ann@a.test", None)], 0),
-        ("ann@a.test", &[("ann@a.test", None)], 0),
+    for (inviter, joined, expected) in [
+        ("ANN@A.test", &["bob@b.test"] as &[_], 1),
+        ("ann@a.test", &["bob@gmail.com", "b.o.b@googlemail.com"], 1),
+        ("ann@a.test", &["bob@b.test", "bob@c.test"], 2),
         // A domain of one's own with a catch-all mailbox: nobody outside can know.
-        (
-            "ann@a.test",
-            &[("x1@a.test", Some(true)), ("x2@a.test", Some(true))],
-            2,
-        ),
-    ];
-    for (inviter, joined, expected) in cases {
+        ("ann@a.test", &["x1@a.test", "x2@a.test"], 2),
+    ] {
         let mut list = List::new();
         list.add(&inviter.to_lowercase(), "", Some(true));
-        for (address, confirmed) in joined {
-            list.add(address, inviter, *confirmed);
+        for address in joined {
+            list.add(address, inviter, None);
         }
         assert_eq!(list.invitations(inviter), expected, "{inviter}: {joined:?}");
     }
-}
-
-#[test]
-fn mailbox_that_was_on_the_list_counts_for_nobody() {
-    let mut list = List::new();
-    list.add("bob@b.test", "", Some(true));
-    list.add("ann@a.test", "", Some(true));
-    list.add("bob+1@b.test", "ann@a.test", Some(true));
-    list.add("cyd@c.test", "ann@a.test", Some(true));
-    list.add("cyd+1@c.test", "bob@b.test", Some(true));
-    assert_eq!(list.invitations("ann@a.test"), 1);
-    assert_eq!(list.invitations("bob@b.test"), 0);
 }
 
 /// A stranger has typed the second address in before, which its owner confirms later.
@@ -185,16 +141,6 @@ fn address_that_is_confirmed_later_takes_no_count_away() {
     list.add("bob@b.test", "ann@a.test", Some(true));
     assert_eq!(list.invitations("ann@a.test"), 1);
     assert_eq!(list.invitations("mallory@m.test"), 0);
-}
-
-#[test]
-fn own_mailbox_does_not_count_after_leaving_and_coming_back() {
-    let mut list = List::new();
-    // Ann has learnt the code, has left, and comes back after her second address.
-    list.add("ann+1@a.test", "ann@a.test", Some(true));
-    list.add("bob@b.test", "ann@a.test", Some(true));
-    list.add("ann@a.test", "", Some(true));
-    assert_eq!(list.invitations("ann@a.test"), 1);
 }
 
 #[test]

@@ -15,16 +15,15 @@ use landing::{
 };
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use serde_json::json;
-use tokio::time::{sleep, timeout};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{
     MemoryFixture, StoreFixture,
     confirmation_fixtures::open,
-    email, erase, join,
+    email, erase, eventually, join,
     webhook_endpoint::{Endpoint, Received, Reply, SECRET},
 };
-use crate::{fixtures::parse_config, process::TEST_TIMEOUT, security::overload::CapturedLog};
+use crate::{fixtures::parse_config, security::overload::CapturedLog};
 
 conformance_tests! {
     events_are_signed_and_say_what_is_documented,
@@ -64,14 +63,7 @@ async fn send(list: &Arc<dyn Waitlist>, url: &str, times: WebhookTimes) -> Abort
 }
 
 async fn wait_until(what: &str, holds: impl AsyncFn() -> bool) {
-    let waiting = async {
-        while !holds().await {
-            sleep(Duration::from_millis(10)).await;
-        }
-    };
-    timeout(TEST_TIMEOUT, waiting)
-        .await
-        .unwrap_or_else(|_| panic!("timed out: {what}"));
+    assert!(eventually(holds).await, "timed out: {what}");
 }
 
 /// Waits until this number of events waits.

@@ -7,7 +7,7 @@ use tokio::time::timeout;
 
 use super::{ProxiedDatabase, is_outage, open_url, wait_for_count, within_timeout};
 use crate::{
-    fault_proxy::{Fault, FaultProxy},
+    fault_proxy::Fault,
     postgres_server::PostgresServer,
     process::TEST_TIMEOUT,
     store::{addresses, email, entry, join},
@@ -23,10 +23,10 @@ async fn interrupted_erasure_reports_who_was_listed() {
         let list = proxy.open();
         join(&list, "ann@example.com").await;
         // The first statement reads the entries, the second erases them.
-        for fail in [FaultProxy::fail_next, FaultProxy::fail_second] {
+        for others in [0, 1] {
             join(&list, "interrupted@example.com").await;
             let named = [email("interrupted@example.com"), email("bob@example.com")];
-            fail(&proxy, fault);
+            proxy.fail_after(fault, others);
             let erased = list.erase(&named, Erasure::Complete).await;
             assert_eq!(erased, Ok(vec![true, false]), "{fault:?}");
             assert_eq!(addresses(&list), ["ann@example.com"]);

@@ -1,22 +1,18 @@
 //! Changes that another client's change comes between: before they are repeated, or before they are committed.
 
-use std::{
-    slice,
-    sync::Arc,
-    time::{Duration, SystemTime},
-};
+use std::{slice, sync::Arc, time::SystemTime};
 
 use futures_util::FutureExt;
 use landing::waitlist::{
     CorrectOutcome, Erasure, Fact, JoinOutcome, OwnerList, PostgresWaitlist, StoreError, Waitlist,
     WaitlistEntry,
 };
-use tokio::{task::JoinHandle, time::sleep};
+use tokio::task::JoinHandle;
 
 use super::{ProxiedDatabase, SharedDatabase};
 use crate::{
     fault_proxy::Fault,
-    store::{addresses, email, entry, join},
+    store::{addresses, email, entry, eventually, join},
 };
 
 /// Returns a sign-up of somebody who is asked to confirm the address.
@@ -55,7 +51,7 @@ async fn late_confirmation_without_effect_lifts_no_suppression() {
     let joined = other.join(unconfirmed("late@example.com")).await;
     assert_eq!(joined, Ok(JoinOutcome::New));
     // The first matching statement looks the person up.
-    proxy.fail_second(Fault::HoldOpen);
+    proxy.fail_after(Fault::HoldOpen, 1);
     let confirmed = Fact::ConfirmedAt(SystemTime::now());
     let confirming = gone.add_facts(vec![(late.clone(), confirmed)]);
     tokio::select! {
@@ -106,7 +102,7 @@ async fn repeated_correction_of_the_spelling_succeeds() {
     let proxy = ProxiedDatabase::create("late").await;
     let list = proxy.open();
     join(&list, "late@example.com").await;
-    proxy.fail_second(Fault::NoResponse);
+    proxy.fail_after(Fault::NoResponse, 1);
     let (old, new) = (email("late@example.com"), email("Late@example.com"));
     let corrected = list.correct(&old, &new).await;
     assert_eq!(corrected, Ok(CorrectOutcome::Corrected));
@@ -122,15 +118,14 @@ async fn repeated_confirmation_confirms_no_other_sign_up() {
     let late = email("late@example.com");
     let joined = other.join(unconfirmed("late@example.com")).await;
     assert_eq!(joined, Ok(JoinOutcome::New));
-    proxy.fail_second(Fault::NoResponse);
+    proxy.fail_after(Fault::NoResponse, 1);
     let confirmed = Fact::ConfirmedAt(SystemTime::now());
     let facts = vec![(late.clone(), confirmed)];
     let confirming = tokio::spawn(async move { list.add_facts(facts).await });
     proxy.until_fault().await;
     let person = async || other.person(&late).await.expect("no error");
-    while person().await.is_some_and(|it| it.awaits_confirmation()) {
-        sleep(Duration::from_millis(10)).await;
-    }
+    let is_confirmed = async || !person().await.is_some_and(|it| it.awaits_confirmation());
+    assert!(eventually(is_confirmed).await, "the confirmation is lost");
     let erased = other.erase(slice::from_ref(&late), Erasure::Suppress).await;
     assert_eq!(erased, Ok(vec![true]));
     let joined = other.join(unconfirmed("late@example.com")).await;
@@ -178,14 +173,13 @@ async fn correct_without_response() -> (ProxiedDatabase, PostgresWaitlist, Corre
     let (list, other) = (proxy.open(), proxy.database.open());
     join(&other, "late@example.com").await;
     // The first matching statement looks the person up.
-    proxy.fail_second(Fault::NoResponse);
+    proxy.fail_after(Fault::NoResponse, 1);
     let correcting = tokio::spawn(async move {
         let (late, right) = (email("late@example.com"), email("right@example.com"));
         list.correct(&late, &right).await
     });
     proxy.until_fault().await;
-    while addresses(&other) != ["right@example.com"] {
-        sleep(Duration::from_millis(10)).await;
-    }
+    let is_corrected = async || addresses(&other) == ["right@example.com"];
+    assert!(eventually(is_corrected).await, "the correction is lost");
     (proxy, other, correcting)
 }

@@ -31,6 +31,7 @@ use crate::{
     fault_proxy::FaultProxy,
     postgres_server::SHARED_SERVER,
     process::{TEST_TIMEOUT, wait_until},
+    store::eventually,
 };
 
 /// The runtime of the lists. It keeps running while a test blocks its own.
@@ -201,12 +202,7 @@ impl ProxiedDatabase {
 
     /// Waits until the proxy has made a statement fail.
     async fn until_fault(&self) {
-        let failed = timeout(TEST_TIMEOUT, async {
-            while self.faults() == 0 {
-                sleep(Duration::from_millis(10)).await;
-            }
-        });
-        failed.await.expect("no timeout");
+        assert!(eventually(async || self.faults() > 0).await, "no fault");
     }
 
     fn url(&self) -> String {

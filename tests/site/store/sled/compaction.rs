@@ -1,58 +1,12 @@
 //! Compaction of a data directory.
 
-use std::{fs, path::Path};
+use std::fs;
 
-use landing::waitlist::{OwnerList, Waitlist, WaitlistEntry};
+use landing::waitlist::OwnerList;
 use tempfile::TempDir;
 
 use super::open;
-use crate::store::{addresses, copy_directory, directory_contents, email, entry, erase, join};
-
-/// Returns whether a file of the store contains these bytes.
-fn is_on_disk(data: &Path, bytes: &[u8]) -> bool {
-    let files = directory_contents(data);
-    let mut windows = files.iter().flat_map(|(_, file)| file.windows(bytes.len()));
-    windows.any(|window| window == bytes)
-}
-
-/// What a compaction removes: of a person who was erased, and of one who was corrected.
-const GONE: [&str; 3] = ["ann@example.com", "link-of-ann", "bob@exmaple.com"];
-
-#[tokio::test(flavor = "multi_thread")]
-async fn compaction_removes_erased_and_corrected_addresses_from_the_disk() {
-    let directory = TempDir::new().expect("a temporary directory");
-    let list = open(directory.path());
-    let ann = WaitlistEntry {
-        source: "link-of-ann".parse().ok(),
-        ..entry("ann@example.com", 1)
-    };
-    list.join(ann).await.expect("a response");
-    for typed in ["bob@exmaple.com", "cyd@example.com"] {
-        join(&list, typed).await;
-    }
-    erase(&list, "ann@example.com").await;
-    let corrected = list.correct(&email("bob@exmaple.com"), &email("bob@example.com"));
-    corrected.await.expect("a response");
-    for gone in GONE {
-        assert!(is_on_disk(directory.path(), gone.as_bytes()), "{gone}");
-    }
-    let compaction = list.compact().await.expect("compacted");
-    assert!(
-        compaction.bytes_after > 0 && compaction.bytes_before > 0,
-        "{compaction:?}"
-    );
-    for gone in GONE {
-        assert!(!is_on_disk(directory.path(), gone.as_bytes()), "{gone}");
-    }
-    join(&list, "dan@example.com").await;
-    drop(list);
-    assert!(!directory.path().join("waitlist.compact").exists());
-    let listed = addresses(&open(directory.path()));
-    assert_eq!(
-        listed,
-        ["bob@example.com", "cyd@example.com", "dan@example.com"]
-    );
-}
+use crate::store::{addresses, copy_directory, join};
 
 /// A copy that an interrupted compaction left may have addresses that were erased since.
 #[tokio::test(flavor = "multi_thread")]
