@@ -29,7 +29,8 @@ pub(crate) struct TestSite {
     origin: String,
     client: Client,
     stop: Arc<Notify>,
-    _directory: TempDir,
+    /// That of the list, if the site has created it.
+    directory: Option<TempDir>,
 }
 
 impl TestSite {
@@ -42,7 +43,9 @@ impl TestSite {
     pub(crate) async fn with_options(options: &[&str]) -> Self {
         let directory = TempDir::new().expect("a temporary directory");
         let list = SledWaitlist::open(&directory.path().join("data")).expect("a new list opens");
-        Self::serve(directory, Arc::new(list), options).await
+        let mut site = Self::with_list(Arc::new(list), options).await;
+        site.directory = Some(directory);
+        site
     }
 
     /// Starts a site with this store and no rate limit.
@@ -52,14 +55,12 @@ impl TestSite {
 
     /// Starts a site with this store and these command-line options.
     pub(crate) async fn with_store_and_options(list: impl Waitlist, options: &[&str]) -> Self {
-        let directory = TempDir::new().expect("a temporary directory");
-        Self::serve(directory, Arc::new(list), options).await
+        Self::with_list(Arc::new(list), options).await
     }
 
     /// Starts a site with a list that the test uses too, and these command-line options.
     pub(crate) async fn with_list(list: Arc<dyn Waitlist>, options: &[&str]) -> Self {
-        let directory = TempDir::new().expect("a temporary directory");
-        Self::serve(directory, list, options).await
+        Self::serve(list, options, None).await
     }
 
     /// Starts a site with a list that the test uses too, and with this time between two sweeps.
@@ -68,16 +69,10 @@ impl TestSite {
         options: &[&str],
         sweep_interval: Duration,
     ) -> Self {
-        let directory = TempDir::new().expect("a temporary directory");
-        Self::serve_with(directory, list, options, Some(sweep_interval)).await
+        Self::serve(list, options, Some(sweep_interval)).await
     }
 
-    async fn serve(directory: TempDir, list: Arc<dyn Waitlist>, options: &[&str]) -> Self {
-        Self::serve_with(directory, list, options, None).await
-    }
-
-    async fn serve_with(
-        directory: TempDir,
+    async fn serve(
         list: Arc<dyn Waitlist>,
         options: &[&str],
         sweep_interval: Option<Duration>,
@@ -119,7 +114,7 @@ impl TestSite {
             origin,
             client,
             stop,
-            _directory: directory,
+            directory: None,
         }
     }
 

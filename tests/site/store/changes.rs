@@ -6,7 +6,7 @@ use std::{
 };
 
 use landing::waitlist::{
-    CorrectOutcome, Email, Erasure, Fact, JoinOutcome, Selection, Waitlist, WaitlistEntry,
+    CorrectOutcome, Email, Erasure, Fact, JoinOutcome, Selection, WaitlistEntry,
 };
 use tokio::{sync::oneshot, task::JoinSet};
 
@@ -54,11 +54,8 @@ async fn corrects_many_addresses_to_long_ones(fixture: impl StoreFixture) {
 /// One process corrects an address, and another one changes the old or the new one at the same time. Only a database has
 /// several processes.
 async fn concurrent_corrections_and_erasures_report_what_they_did(fixture: impl StoreFixture) {
-    let list: Arc<dyn Waitlist> = fixture.open().into();
-    let other: Arc<dyn Waitlist> = match fixture.is_shared() {
-        true => fixture.open().into(),
-        false => Arc::clone(&list),
-    };
+    let list = fixture.open();
+    let other = fixture.open_again(&list);
     let people = ["old", "new", "newest"]
         .map(|name| move |round: u64| email(&format!("{name}{round}@example.com")));
     let [old, new, newest] = people;
@@ -110,11 +107,8 @@ async fn concurrent_corrections_and_erasures_report_what_they_did(fixture: impl 
 
 async fn confirmations_win_over_erasures(fixture: impl StoreFixture) {
     const PEOPLE: usize = 600;
-    let list: Arc<dyn Waitlist> = Arc::from(fixture.open());
-    let eraser: Arc<dyn Waitlist> = match fixture.is_shared() {
-        true => Arc::from(fixture.open()),
-        false => Arc::clone(&list),
-    };
+    let list = fixture.open();
+    let eraser = fixture.open_again(&list);
     let long_ago = SystemTime::now() - Duration::from_secs(40 * 24 * 60 * 60);
     let emails: Vec<_> = (0..PEOPLE)
         .map(|it| email(&format!("{it}@example.com")))
@@ -163,7 +157,7 @@ async fn confirmations_win_over_erasures(fixture: impl StoreFixture) {
 }
 
 async fn compacts_while_people_join_leave_and_read(fixture: impl StoreFixture) {
-    let list: Arc<dyn Waitlist> = fixture.open().into();
+    let list = fixture.open();
     let person = |number: u64| {
         let [name, domain] =
             [("x", 50), ("y", 60)].map(|(it, max)| it.repeat(number as usize % max));
@@ -213,7 +207,7 @@ async fn suppresses_many(fixture: impl StoreFixture) {
     let expected = (500..5000).map(|number| number < 1000);
     assert_eq!(erased, Ok(expected.collect()));
     drop(list);
-    let list: Arc<dyn Waitlist> = fixture.open().into();
+    let list = fixture.open();
     assert_eq!((list.count(), entries(&*list).len()), (500, 500));
     let suppressions = list.suppressions().await.expect("a response");
     assert_eq!(suppressions.len(), 4500);

@@ -15,7 +15,7 @@ use super::{
     confirmation_fixtures::{
         WELCOME, add_deliveries, add_deliveries_of, all_recipients, begin_welcome, code, confirm,
         deliveries_of, deliveries_to, is_confirmed, join_asked, join_confirmed, join_from, link,
-        open, site, slow_server, wait_for, wait_for_state, wait_for_state_of, wait_until_held,
+        site, slow_server, wait_for, wait_for_state, wait_for_state_of, wait_until_held,
     },
     email, entries, eventually,
 };
@@ -34,7 +34,7 @@ conformance_tests! {
 }
 
 async fn code_confirms_the_address(fixture: impl StoreFixture) {
-    let (list, server) = (open(&fixture), SmtpServer::start());
+    let (list, server) = (fixture.open(), SmtpServer::start());
     let site = site(&list, &server, &[]).await;
     assert_eq!(site.join("Ann@example.com").await.status(), 201);
     assert_eq!(site.join("ann@example.com").await.status(), 409);
@@ -63,7 +63,7 @@ async fn code_confirms_the_address(fixture: impl StoreFixture) {
 }
 
 async fn message_survives_a_crash(fixture: impl StoreFixture) {
-    let (list, server) = (open(&fixture), SmtpServer::start());
+    let (list, server) = (fixture.open(), SmtpServer::start());
     // As after a crash: Ann's message is not in the ledger, Bob's was not sent, and Cyd's may have been.
     let people = ["ann@example.com", "bob@example.com", "cyd@example.com"];
     for typed in people {
@@ -84,7 +84,7 @@ async fn message_survives_a_crash(fixture: impl StoreFixture) {
 }
 
 async fn messages_wait_for_the_mail_server(fixture: impl StoreFixture) {
-    let list = open(&fixture);
+    let list = fixture.open();
     let server = SmtpServer::scripted(|step, line| match step {
         Step::Recipient if line.contains("ann") => Action::Reply("550 5.1.1 no such user"),
         Step::Recipient if line.contains("bob") => Action::Reply("450 4.2.1 try later"),
@@ -109,7 +109,7 @@ async fn messages_wait_for_the_mail_server(fixture: impl StoreFixture) {
 
 /// The connection breaks after the message was written: the person may have it, or not.
 async fn message_without_a_result_is_sent_again_with_the_same_code(fixture: impl StoreFixture) {
-    let list = open(&fixture);
+    let list = fixture.open();
     let is_first = AtomicBool::new(true);
     let server = SmtpServer::scripted(move |step, _| match step {
         Step::End if is_first.swap(false, Ordering::SeqCst) => Action::AcceptAndCut,
@@ -135,7 +135,7 @@ async fn message_without_a_result_is_sent_again_with_the_same_code(fixture: impl
 /// reached the queue yet.
 async fn joining_again_during_the_message_sends_no_other_one(fixture: impl StoreFixture) {
     let (server, has_it, go_on) = slow_server("ann@example.com");
-    let list = open(&fixture);
+    let list = fixture.open();
     join_asked(&*list, "ann@example.com", Duration::from_secs(62 * 60)).await;
     let site = site(&list, &server, &[]).await;
     wait_until_held(has_it).await;
@@ -147,7 +147,7 @@ async fn joining_again_during_the_message_sends_no_other_one(fixture: impl Store
 
 /// Ann confirms by the code, and Bob by the link. Cyd has confirmed before the owner switched the welcome on.
 async fn welcome_comes_once_after_a_code_or_a_link(fixture: impl StoreFixture) {
-    let (list, server) = (open(&fixture), SmtpServer::start());
+    let (list, server) = (fixture.open(), SmtpServer::start());
     join_confirmed(&*list, "cyd@example.com", Duration::from_secs(60)).await;
     let first = site(&list, &server, &[WELCOME]).await;
     for (sent, typed) in [(1, "ann@example.com"), (3, "bob@example.com")] {
@@ -195,7 +195,7 @@ async fn welcome_comes_once_after_a_code_or_a_link(fixture: impl StoreFixture) {
 /// As after crashes and stops: the ledger has some deliveries of the welcome.
 async fn welcome_goes_on_after_a_crash_and_never_twice(fixture: impl StoreFixture) {
     use DeliveryState::{Accepted, Deferred, Refused, Skipped, Unknown, Waiting};
-    let (list, id) = (open(&fixture), MessageId::welcome());
+    let (list, id) = (fixture.open(), MessageId::welcome());
     begin_welcome(&*list).await;
     let minutes = |minutes: u64| Duration::from_secs(minutes * 60);
     let now = SystemTime::now();
@@ -270,7 +270,7 @@ async fn welcome_goes_on_after_a_crash_and_never_twice(fixture: impl StoreFixtur
 
 /// Those who wait have joined later, and the list is read from the newest.
 async fn many_who_wait_for_a_code_delay_no_welcome(fixture: impl StoreFixture) {
-    let (list, server) = (open(&fixture), SmtpServer::start());
+    let (list, server) = (fixture.open(), SmtpServer::start());
     begin_welcome(&*list).await;
     join_confirmed(&*list, "ann@example.com", Duration::ZERO).await;
     // They are like one client, which gets half of the budget.
@@ -292,7 +292,7 @@ async fn many_who_wait_for_a_code_delay_no_welcome(fixture: impl StoreFixture) {
 /// A slow mail server has another code, while Ann and Cyd confirm, Cyd leaves, and Bob joins.
 async fn codes_go_before_welcomes(fixture: impl StoreFixture) {
     let (server, has_it, go_on) = slow_server("first@example.com");
-    let list = open(&fixture);
+    let list = fixture.open();
     let site = site(&list, &server, &[WELCOME]).await;
     let mut codes = Vec::new();
     for (client, typed) in [(1, "ann@example.com"), (2, "cyd@example.com")] {

@@ -6,7 +6,7 @@ use landing::waitlist::{CorrectOutcome, Erasure, JoinOutcome, Waitlist, Waitlist
 
 use super::{
     StoreFixture,
-    confirmation_fixtures::{code, confirm, is_confirmed, join_asked, link, open, site, wait_for},
+    confirmation_fixtures::{code, confirm, is_confirmed, join_asked, link, site, wait_for},
     email,
 };
 use crate::mail::smtp_server::SmtpServer;
@@ -32,7 +32,7 @@ async fn is_suppressed(list: &dyn Waitlist) -> bool {
 
 /// A stranger types the address of somebody who has left, nobody confirms, and the owner imports an old file.
 async fn stranger_does_not_undo_an_opt_out(fixture: impl StoreFixture) {
-    let (list, server) = (open(&fixture), SmtpServer::start());
+    let (list, server) = (fixture.open(), SmtpServer::start());
     leave(&*list).await;
     let site = site(&list, &server, &[]).await;
     assert_eq!(site.join("ann@example.com").await.status(), 201);
@@ -55,7 +55,7 @@ async fn stranger_does_not_undo_an_opt_out(fixture: impl StoreFixture) {
 }
 
 async fn confirmation_by_code_or_link_lifts_the_suppression(fixture: impl StoreFixture) {
-    let (list, server) = (open(&fixture), SmtpServer::start());
+    let (list, server) = (fixture.open(), SmtpServer::start());
     let site = site(&list, &server, &[]).await;
     for (messages, by_link) in [(1, false), (2, true)] {
         leave(&*list).await;
@@ -79,7 +79,7 @@ async fn confirmation_by_code_or_link_lifts_the_suppression(fixture: impl StoreF
 
 /// Ann was never asked: the owner has imported her with a typing mistake, and has corrected the address that she had left with.
 async fn person_with_a_corrected_address_comes_back(fixture: impl StoreFixture) {
-    let (list, server) = (open(&fixture), SmtpServer::start());
+    let (list, server) = (fixture.open(), SmtpServer::start());
     leave(&*list).await;
     let wrong = email("anne@example.com");
     let imported = WaitlistEntry::new(wrong.clone(), SystemTime::now());
@@ -99,7 +99,7 @@ async fn person_with_a_corrected_address_comes_back(fixture: impl StoreFixture) 
 
 /// An import of people who have left another list leaves members alone, but anybody can type an address into the form.
 async fn people_who_await_a_confirmation_are_suppressed(fixture: impl StoreFixture) {
-    let list = open(&fixture);
+    let list = fixture.open();
     join_asked(&*list, "ann@example.com", Duration::ZERO).await;
     let ann = [email("ann@example.com")];
     assert_eq!(list.suppress(&ann).await, Ok(vec![true]));

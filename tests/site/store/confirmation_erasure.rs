@@ -16,7 +16,7 @@ use super::{
     StoreFixture,
     confirmation_fixtures::{
         DAY, add_accepted, add_deliveries, all_recipients, code, confirm, join_asked, join_from,
-        open, site, wait_for_state, wait_until_asked,
+        site, wait_for_state, wait_until_asked,
     },
     email, entries,
     many_items::ManyItems,
@@ -74,7 +74,7 @@ async fn listed_after_a_start(list: &Arc<dyn Waitlist>, days: u32) -> Vec<String
 }
 
 async fn people_who_do_not_confirm_are_erased(fixture: impl StoreFixture) {
-    let list = open(&fixture);
+    let list = fixture.open();
     let people = ["late@example.com", "soon@example.com", "yes@example.com"];
     for typed in people {
         join_asked(&*list, typed, DAY * 40).await;
@@ -115,7 +115,7 @@ async fn people_who_do_not_confirm_are_erased(fixture: impl StoreFixture) {
 
 /// Confirmations were switched off for most of the time: the codes and links did not work then.
 async fn days_on_which_nobody_was_asked_do_not_count(fixture: impl StoreFixture) {
-    let list = open(&fixture);
+    let list = fixture.open();
     join_asked(&*list, "ann@example.com", DAY * 100).await;
     add_accepted(&*list, &[("ann@example.com", DAY * 99)]).await;
     let days = (0..5).chain(90..120).map(|day| DAY * day + DAY / 2);
@@ -127,7 +127,7 @@ async fn days_on_which_nobody_was_asked_do_not_count(fixture: impl StoreFixture)
 
 /// To a clock that is a year ahead, everything is a year old.
 async fn start_with_a_clock_that_is_ahead_erases_nobody(fixture: impl StoreFixture) {
-    let list = open(&fixture);
+    let list = fixture.open();
     for typed in ["ann@example.com", "bob@example.com"] {
         join_asked(&*list, typed, DAY * 365).await;
     }
@@ -145,7 +145,7 @@ async fn start_with_a_clock_that_is_ahead_erases_nobody(fixture: impl StoreFixtu
 }
 
 async fn each_day_is_noted_once(fixture: impl StoreFixture) {
-    let list = open(&fixture);
+    let list = fixture.open();
     note_days(&*list, [DAY, DAY * 2].into_iter()).await;
     for _ in 0..2 {
         listed_after_a_start(&list, 30).await;
@@ -157,7 +157,7 @@ async fn each_day_is_noted_once(fixture: impl StoreFixture) {
 /// The mail server has deferred one message and refused another one, and nobody knows whether the third was sent. They were
 /// tried often enough.
 async fn people_who_were_not_asked_successfully_are_not_erased(fixture: impl StoreFixture) {
-    let list = open(&fixture);
+    let list = fixture.open();
     let people = [
         "deferred@example.com",
         "refused@example.com",
@@ -181,7 +181,7 @@ async fn people_who_were_not_asked_successfully_are_not_erased(fixture: impl Sto
 
 async fn nobody_who_joins_again_is_erased(fixture: impl StoreFixture) {
     const PEOPLE: usize = 1500;
-    let (list, server) = (open(&fixture), SmtpServer::start());
+    let (list, server) = (fixture.open(), SmtpServer::start());
     let joined_at = SystemTime::now() - DAY * 40;
     let typed: Vec<_> = (0..PEOPLE).map(|it| format!("{it}@example.com")).collect();
     let people = typed.iter().map(|it| WaitlistEntry {
@@ -211,7 +211,7 @@ async fn nobody_who_joins_again_is_erased(fixture: impl StoreFixture) {
 
 /// Every store but a database has one instance, which restarts.
 async fn nobody_who_joined_again_elsewhere_is_erased(fixture: impl StoreFixture) {
-    let (list, server) = (open(&fixture), SmtpServer::start());
+    let (list, server) = (fixture.open(), SmtpServer::start());
     let people = ["ann@example.com", "bob@example.com"];
     for typed in people {
         join_asked(&*list, typed, DAY * 40).await;
@@ -224,10 +224,7 @@ async fn nobody_who_joined_again_elsewhere_is_erased(fixture: impl StoreFixture)
         all_recipients(&patient, &*list, &server).await,
         ["ann@example.com"]
     );
-    let other_list = match fixture.is_shared() {
-        true => open(&fixture),
-        false => Arc::clone(&list),
-    };
+    let other_list = fixture.open_again(&list);
     let listed = listed_after_a_start(&other_list, 30).await;
     assert!(listed.contains(&"ann@example.com".to_owned()), "{listed:?}");
     assert!(

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::{
     StoreFixture,
     confirmation_fixtures::{
-        deliveries_to, join_from, open, post_from, site, slow_server, wait_for, wait_for_state,
+        deliveries_to, join_from, post_from, site, slow_server, wait_for, wait_for_state,
         wait_until_asked, wait_until_held,
     },
     eventually,
@@ -35,7 +35,7 @@ conformance_tests! {
 
 /// A client that asks for everything leaves as much as it gets, also with all networks of an IPv6 /48.
 async fn client_has_a_share_of_the_budget(fixture: impl StoreFixture) {
-    let (list, server) = (open(&fixture), SmtpServer::start());
+    let (list, server) = (fixture.open(), SmtpServer::start());
     let site = site(&list, &server, &["--confirm-per-day=20"]).await;
     wait_for_first_sweep(&site, &*list).await;
     for number in 0..70 {
@@ -67,7 +67,7 @@ async fn client_has_a_share_of_the_budget(fixture: impl StoreFixture) {
 
 /// A slow mail server has the first person of the first client, while everybody else signs up.
 async fn newest_sign_up_of_the_least_served_client_is_next(fixture: impl StoreFixture) {
-    let list = open(&fixture);
+    let list = fixture.open();
     let (server, has_it, go_on) = slow_server("first@example.com");
     let site = site(&list, &server, &[]).await;
     join_from(&site, 1, "first@example.com").await;
@@ -90,7 +90,7 @@ async fn newest_sign_up_of_the_least_served_client_is_next(fixture: impl StoreFi
 }
 
 async fn addresses_that_do_not_exist_keep_their_client_waiting(fixture: impl StoreFixture) {
-    let list = open(&fixture);
+    let list = fixture.open();
     let server = SmtpServer::scripted(|step, line| match step {
         // As Postfix does for `-ann@example.com` and `ann@localhost`.
         Step::Recipient if line.contains("bad-1@") => Action::Reply("501 5.1.3 bad address"),
@@ -137,7 +137,7 @@ async fn wait_for_deliveries(list: &dyn Waitlist, count: usize) {
 }
 
 async fn objections_keep_their_client_waiting(fixture: impl StoreFixture) {
-    let list = open(&fixture);
+    let list = fixture.open();
     let server = SmtpServer::scripted(|step, line| match step {
         // Greylisting has the codes of an objection to the sender.
         Step::Recipient if line.contains("grey-") => Action::Reply("451 4.7.1 greylisted"),
@@ -181,7 +181,7 @@ async fn assert_pauses(
     until_pause: usize,
     state: DeliveryState,
 ) {
-    let list = open(&fixture);
+    let list = fixture.open();
     let attempts = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&attempts);
     let server = SmtpServer::scripted(move |step, _| match step == at {

@@ -22,7 +22,7 @@ use super::{
     StoreFixture,
     confirmation_fixtures::{
         DAY, add_attempts, add_deliveries, all_recipients, deliveries_to, is_confirmed, join_asked,
-        join_from, link, open, site, wait_for, wait_for_state, wait_until_held,
+        join_from, link, site, wait_for, wait_for_state, wait_until_held,
     },
     email, eventually,
 };
@@ -43,14 +43,14 @@ conformance_tests! {
 }
 
 async fn replies_that_quote_the_message_are_hidden(fixture: impl StoreFixture) {
-    let list = open(&fixture);
+    let list = fixture.open();
     let reply = reply_to_a_message(&list, Action::Quote("554 5.7.1 blocked:")).await;
     assert_eq!(reply.matches("<hidden>").count(), 2, "{reply}");
     assert!(!reply.contains("/confirm/"), "{reply}");
 }
 
 async fn reply_that_quotes_the_lines_shows_no_part_of_the_link(fixture: impl StoreFixture) {
-    let list = open(&fixture);
+    let list = fixture.open();
     let reply = reply_to_a_message(&list, Action::QuoteLines("554 5.7.1 blocked:")).await;
     assert!(reply.contains("<hidden>"), "{reply}");
     let token = confirmation_token(&*list, "ann@example.com").await;
@@ -82,7 +82,7 @@ async fn reply_to_a_message(list: &Arc<dyn Waitlist>, action: Action) -> String 
 /// Each of these attempts was interrupted, and may have put a message into Ann's mailbox. The mail server has rejected all of
 /// Bob's.
 async fn attempts_without_a_result_count_after_a_restart(fixture: impl StoreFixture) {
-    let (list, server) = (open(&fixture), SmtpServer::start());
+    let (list, server) = (fixture.open(), SmtpServer::start());
     let people = ["ann@example.com", "bob@example.com"];
     for typed in people {
         join_asked(&*list, typed, DAY).await;
@@ -132,7 +132,7 @@ fn closing_server(greet: impl Fn(usize) + Send + Sync + 'static) -> SmtpServer {
 
 /// What the mail server did not get counts for nothing, also after a restart.
 async fn connection_that_was_closed_costs_no_attempt(fixture: impl StoreFixture) {
-    let list = open(&fixture);
+    let list = fixture.open();
     let server = closing_server(|_| {});
     let first = site(&list, &server, &[]).await;
     for client in 1..4 {
@@ -154,7 +154,7 @@ async fn connection_that_was_closed_costs_no_attempt(fixture: impl StoreFixture)
 }
 
 async fn person_who_leaves_while_it_connects_again_gets_no_message(fixture: impl StoreFixture) {
-    let list = open(&fixture);
+    let list = fixture.open();
     let (connects, connecting) = channel();
     let (go_on, is_held) = channel::<()>();
     let channels = Mutex::new((connects, is_held));
@@ -179,7 +179,7 @@ async fn person_who_leaves_while_it_connects_again_gets_no_message(fixture: impl
 }
 
 async fn message_is_deferred_if_it_cannot_connect_again(fixture: impl StoreFixture) {
-    let list = open(&fixture);
+    let list = fixture.open();
     let commands = AtomicUsize::new(0);
     let server = SmtpServer::scripted(move |step, _| match step {
         Step::Greeting | Step::Mail => match commands.fetch_add(1, Ordering::SeqCst) {
@@ -201,7 +201,7 @@ async fn message_is_deferred_if_it_cannot_connect_again(fixture: impl StoreFixtu
 
 /// The site is stopped while the mail server stalls.
 async fn message_that_a_stop_gives_up_is_sent_after_the_restart(fixture: impl StoreFixture) {
-    let list = open(&fixture);
+    let list = fixture.open();
     let is_first = AtomicBool::new(true);
     let server = SmtpServer::scripted(move |step, _| match step {
         Step::Mail if is_first.swap(false, Ordering::SeqCst) => Action::Stall,
@@ -223,7 +223,7 @@ async fn message_that_a_stop_gives_up_is_sent_after_the_restart(fixture: impl St
 
 /// Without what is known of them, the earlier attempts would count as messages that may have arrived.
 async fn retry_that_a_stop_gives_up_stays_one(fixture: impl StoreFixture) {
-    let list = open(&fixture);
+    let list = fixture.open();
     join_asked(&*list, "ann@example.com", DAY).await;
     add_deliveries(&*list, &[("ann@example.com", DeliveryState::Waiting, None)]).await;
     let deferred = DeliveryStatus {
@@ -247,7 +247,7 @@ async fn retry_that_a_stop_gives_up_stays_one(fixture: impl StoreFixture) {
 }
 
 async fn times_in_the_future_stop_nothing(fixture: impl StoreFixture) {
-    let (list, server) = (open(&fixture), SmtpServer::start());
+    let (list, server) = (fixture.open(), SmtpServer::start());
     let future = SystemTime::now() + DAY * 400;
     let typed = ["ann@example.com", "bob@example.com"];
     for typed in typed {
@@ -265,7 +265,7 @@ async fn times_in_the_future_stop_nothing(fixture: impl StoreFixture) {
 
 async fn many_confirm_at_the_same_time(fixture: impl StoreFixture) {
     const PEOPLE: usize = 32;
-    let (list, server) = (open(&fixture), SmtpServer::start());
+    let (list, server) = (fixture.open(), SmtpServer::start());
     let site = site(&list, &server, &[]).await;
     for number in 0..PEOPLE {
         site.join(&format!("{number}@example.com")).await;
@@ -283,7 +283,7 @@ async fn many_confirm_at_the_same_time(fixture: impl StoreFixture) {
 
 /// The person leaves and joins again at another instance, of which this one learns nothing. A link is for one sign-up.
 async fn person_who_has_left_and_returned_can_confirm_again(fixture: impl StoreFixture) {
-    let (list, server) = (open(&fixture), SmtpServer::start());
+    let (list, server) = (fixture.open(), SmtpServer::start());
     let site = site(&list, &server, &[]).await;
     site.join("ann@example.com").await;
     let path = link(&wait_for(&server, 1).await);

@@ -15,7 +15,7 @@ use landing::waitlist::{
 use reqwest::StatusCode;
 use serde_json::json;
 
-use super::{StoreFixture, email, entries, eventually, many_items::ManyItems};
+use super::{email, entries, eventually, many_items::ManyItems};
 use crate::{
     mail::smtp_server::{Action, Received, SmtpServer, Step},
     test_site::{TRUST_LOOPBACK, TestSite},
@@ -96,10 +96,6 @@ pub(super) async fn post_from(site: &TestSite, address: &str, typed: &str) -> St
     let post = site.post("/api/waitlist").json(&json!({ "email": typed }));
     let post = post.header("x-forwarded-for", address);
     post.send().await.expect("a response").status()
-}
-
-pub(super) fn open(fixture: &impl StoreFixture) -> Arc<dyn Waitlist> {
-    Arc::from(fixture.open())
 }
 
 /// Waits until the server has received this number of messages, and returns the last one.

@@ -1,19 +1,16 @@
 //! Several servers that ask the people on one list to confirm their addresses, over every store. Only a database has several
 //! instances. Of the other stores, all sites have the same list.
 
-use std::{
-    sync::Arc,
-    time::{Duration, SystemTime},
-};
+use std::time::{Duration, SystemTime};
 
-use landing::waitlist::{DeliveryState, DeliveryStatus, MessageId, Waitlist};
+use landing::waitlist::{DeliveryState, DeliveryStatus, MessageId};
 
 use super::{
     StoreFixture,
     confirmation_fixtures::{
         WELCOME, add_attempts, add_deliveries, all_recipients, begin_welcome, code, confirm,
-        delivery_start, is_confirmed, join_asked, join_confirmed, join_from, open, site,
-        slow_server, sweeping_site, wait_for, wait_for_state, wait_for_state_of, wait_until_held,
+        delivery_start, is_confirmed, join_asked, join_confirmed, join_from, site, slow_server,
+        sweeping_site, wait_for, wait_for_state, wait_for_state_of, wait_until_held,
     },
 };
 use crate::mail::smtp_server::{Action, SmtpServer, Step};
@@ -31,7 +28,7 @@ conformance_tests! {
 async fn person_whom_a_killed_instance_had_queued_is_asked_after_joining_again(
     fixture: impl StoreFixture,
 ) {
-    let (list, server) = (open(&fixture), SmtpServer::start());
+    let (list, server) = (fixture.open(), SmtpServer::start());
     let site = site(&list, &server, &[]).await;
     site.join("first@example.com").await;
     wait_for(&server, 1).await;
@@ -46,7 +43,7 @@ async fn person_whom_a_killed_instance_had_queued_is_asked_after_joining_again(
 
 /// The other one adds messages to other people all the time, and this one adds its own at a number that it knows.
 async fn instance_adds_its_messages_between_those_of_another_one(fixture: impl StoreFixture) {
-    let (list, server) = (open(&fixture), SmtpServer::start());
+    let (list, server) = (fixture.open(), SmtpServer::start());
     let first = site(&list, &server, &[]).await;
     first.join("first@example.com").await;
     wait_for(&server, 1).await;
@@ -69,17 +66,10 @@ async fn instance_adds_its_messages_between_those_of_another_one(fixture: impl S
     assert_eq!(recipients, expected);
 }
 
-fn open_again(fixture: &impl StoreFixture, first: &Arc<dyn Waitlist>) -> Arc<dyn Waitlist> {
-    match fixture.is_shared() {
-        true => open(fixture),
-        false => Arc::clone(first),
-    }
-}
-
 /// The mail server is so slow that another instance starts, and looks for people to ask, before it replies.
 async fn message_under_way_is_not_sent_by_another_instance(fixture: impl StoreFixture) {
     let (server, has_it, go_on) = slow_server("ann@example.com");
-    let first_list = open(&fixture);
+    let first_list = fixture.open();
     let first = site(&first_list, &server, &[]).await;
     first.join("ann@example.com").await;
     wait_until_held(has_it).await;
@@ -92,7 +82,7 @@ async fn message_under_way_is_not_sent_by_another_instance(fixture: impl StoreFi
         Some(deferred_at),
     );
     add_deliveries(&*first_list, &[bob]).await;
-    let second_list = open_again(&fixture, &first_list);
+    let second_list = fixture.open_again(&first_list);
     let second = site(&second_list, &server, &[]).await;
     wait_for_state(&*second_list, "bob@example.com", DeliveryState::Accepted).await;
     go_on.send(()).expect("the server waits");
@@ -106,7 +96,7 @@ async fn message_under_way_is_not_sent_by_another_instance(fixture: impl StoreFi
 /// Another instance has begun the message, and is stopped before it is sent.
 async fn person_whom_another_instance_gives_back_is_asked(fixture: impl StoreFixture) {
     let (server, has_it, go_on) = slow_server("first@example.com");
-    let list = open(&fixture);
+    let list = fixture.open();
     let site = site(&list, &server, &[]).await;
     join_from(&site, 1, "first@example.com").await;
     wait_until_held(has_it).await;
@@ -140,7 +130,7 @@ async fn person_whom_another_instance_gives_back_is_asked(fixture: impl StoreFix
 
 /// The mail server defers five messages to a mailbox, and another instance gets them through.
 async fn attempts_of_another_instance_count_after_a_sweep(fixture: impl StoreFixture) {
-    let list = open(&fixture);
+    let list = fixture.open();
     let server = SmtpServer::scripted(|step, line| match step {
         Step::Recipient if line.contains('+') => Action::Reply("450 4.2.1 greylisted"),
         _ => Action::Continue,
@@ -167,8 +157,8 @@ async fn attempts_of_another_instance_count_after_a_sweep(fixture: impl StoreFix
 
 async fn instances_ask_nobody_twice_and_accept_each_others_codes(fixture: impl StoreFixture) {
     let server = SmtpServer::start();
-    let first_list = open(&fixture);
-    let second_list = open_again(&fixture, &first_list);
+    let first_list = fixture.open();
+    let second_list = fixture.open_again(&first_list);
     let sites = [
         site(&first_list, &server, &[]).await,
         site(&second_list, &server, &[]).await,
@@ -217,8 +207,8 @@ async fn instances_ask_nobody_twice_and_accept_each_others_codes(fixture: impl S
 /// Both find the same people, at the start and every second. Others confirm meanwhile.
 async fn instances_welcome_nobody_twice(fixture: impl StoreFixture) {
     let server = SmtpServer::start();
-    let first_list = open(&fixture);
-    let second_list = open_again(&fixture, &first_list);
+    let first_list = fixture.open();
+    let second_list = fixture.open_again(&first_list);
     begin_welcome(&*first_list).await;
     let typed = |number: usize| format!("{number:02}@example.com");
     for number in 0..20 {

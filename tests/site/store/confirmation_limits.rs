@@ -12,7 +12,7 @@ use super::{
     StoreFixture,
     confirmation_fixtures::{
         DAY, add_accepted, add_deliveries, add_deliveries_of, all_recipients, code, confirm,
-        deliveries_to, is_confirmed, join_asked, join_confirmed, join_from, open, site, wait_for,
+        deliveries_to, is_confirmed, join_asked, join_confirmed, join_from, site, wait_for,
         wait_for_state, wait_until_asked,
     },
     email,
@@ -39,7 +39,7 @@ fn hours(hours: u64) -> Duration {
 }
 
 async fn wrong_codes_are_limited(fixture: impl StoreFixture) {
-    let (list, server) = (open(&fixture), SmtpServer::start());
+    let (list, server) = (fixture.open(), SmtpServer::start());
     let site = site(&list, &server, &[]).await;
     site.join("ann@example.com").await;
     let code = code(&wait_for(&server, 1).await);
@@ -73,7 +73,7 @@ async fn wrong_codes_are_limited(fixture: impl StoreFixture) {
 }
 
 async fn code_confirms_nobody_who_was_not_asked(fixture: impl StoreFixture) {
-    let (list, server) = (open(&fixture), SmtpServer::start());
+    let (list, server) = (fixture.open(), SmtpServer::start());
     let imported = WaitlistEntry::new(email("ann@example.com"), SystemTime::now());
     let joined_at = imported.joined_at;
     list.join(imported).await.expect("a response");
@@ -85,7 +85,7 @@ async fn code_confirms_nobody_who_was_not_asked(fixture: impl StoreFixture) {
 }
 
 async fn joining_again_asks_again_after_an_hour(fixture: impl StoreFixture) {
-    let (list, server) = (open(&fixture), SmtpServer::start());
+    let (list, server) = (fixture.open(), SmtpServer::start());
     let minutes = |minutes: u64| Duration::from_secs(minutes * 60);
     let people = [
         ("ann@example.com", minutes(62)),
@@ -123,7 +123,7 @@ async fn joining_again_asks_again_after_an_hour(fixture: impl StoreFixture) {
 /// A mailbox has several names: tags, dots at Gmail, more than dots at Proton, and three domains at Apple. A plus sign may
 /// begin a name.
 async fn mailbox_gets_five_messages_in_a_day(fixture: impl StoreFixture) {
-    let (list, server) = (open(&fixture), SmtpServer::start());
+    let (list, server) = (fixture.open(), SmtpServer::start());
     let site = site(&list, &server, &[]).await;
     let mailboxes = [
         "victim+1@gmail.com victim+2@gmail.com v.ictim@gmail.com vi.c.tim+x@googlemail.com VICTIM@GoogleMail.com \
@@ -159,7 +159,7 @@ async fn mailbox_gets_five_messages_in_a_day(fixture: impl StoreFixture) {
 }
 
 async fn cap_of_a_mailbox_recovers(fixture: impl StoreFixture) {
-    let (list, server) = (open(&fixture), SmtpServer::start());
+    let (list, server) = (fixture.open(), SmtpServer::start());
     // Ann has had five in a day, and Bob one of his five before.
     for typed in ["ann@example.com", "bob@example.com"] {
         join_asked(&*list, typed, DAY * 3).await;
@@ -189,7 +189,7 @@ async fn cap_of_a_mailbox_recovers(fixture: impl StoreFixture) {
 
 /// The ledger has no addresses, but those on the list say which mailbox its hashes belong to.
 async fn cap_of_a_mailbox_survives_a_restart(fixture: impl StoreFixture) {
-    let (list, server) = (open(&fixture), SmtpServer::start());
+    let (list, server) = (fixture.open(), SmtpServer::start());
     let sent: Vec<_> = (0..5).map(|it| format!("ann+{it}@example.com")).collect();
     for typed in &sent {
         join_asked(&*list, typed, hours(3)).await;
@@ -203,7 +203,7 @@ async fn cap_of_a_mailbox_survives_a_restart(fixture: impl StoreFixture) {
 
 /// Ann has left and joined again since her message, so that Bob's counts, and hers does not.
 async fn people_who_leave_and_join_again_are_asked_again(fixture: impl StoreFixture) {
-    let (list, server) = (open(&fixture), SmtpServer::start());
+    let (list, server) = (fixture.open(), SmtpServer::start());
     let minutes = |minutes: u64| Duration::from_secs(minutes * 60);
     for (typed, joined) in [("ann@example.com", 30), ("bob@example.com", 90)] {
         join_asked(&*list, typed, minutes(joined)).await;
@@ -226,7 +226,7 @@ async fn people_who_leave_and_join_again_are_asked_again(fixture: impl StoreFixt
 
 /// A stranger may enter the address of somebody who has left again and again.
 async fn somebody_who_has_left_gets_two_messages(fixture: impl StoreFixture) {
-    let (list, server) = (open(&fixture), SmtpServer::start());
+    let (list, server) = (fixture.open(), SmtpServer::start());
     let site = site(&list, &server, &[]).await;
     let (accepted, refused) = (DeliveryState::Accepted, DeliveryState::Refused);
     for (messages, state) in [(1, accepted), (2, accepted), (2, refused)] {
@@ -240,7 +240,7 @@ async fn somebody_who_has_left_gets_two_messages(fixture: impl StoreFixture) {
 }
 
 async fn imported_people_are_not_asked(fixture: impl StoreFixture) {
-    let (list, server) = (open(&fixture), SmtpServer::start());
+    let (list, server) = (fixture.open(), SmtpServer::start());
     let entry = WaitlistEntry::new(email("ann@example.com"), SystemTime::now());
     list.join_all(vec![entry]).await.expect("a response");
     // The second one was asked, then erased and imported by the owner before the message could be sent.
@@ -256,7 +256,7 @@ async fn imported_people_are_not_asked(fixture: impl StoreFixture) {
 
 /// Each site has room for one message more than the one before it. If one sent more, the next would see it.
 async fn daily_budget_is_known_after_a_restart(fixture: impl StoreFixture) {
-    let (list, server) = (open(&fixture), SmtpServer::start());
+    let (list, server) = (fixture.open(), SmtpServer::start());
     for typed in ["old@example.com", "today@example.com"] {
         join_asked(&*list, typed, DAY * 2).await;
     }
@@ -293,7 +293,7 @@ async fn daily_budget_is_known_after_a_restart(fixture: impl StoreFixture) {
 /// Three messages count: a code that was deferred, because providers count what is offered to them, one whose time is ahead
 /// since the clock was set back, and a welcome.
 async fn each_attempt_uses_the_budget(fixture: impl StoreFixture) {
-    let (list, server) = (open(&fixture), SmtpServer::start());
+    let (list, server) = (fixture.open(), SmtpServer::start());
     for typed in ["deferred@example.com", "ahead@example.com"] {
         join_asked(&*list, typed, DAY).await;
     }
@@ -327,7 +327,7 @@ async fn each_attempt_uses_the_budget(fixture: impl StoreFixture) {
 }
 
 async fn people_who_have_left_get_no_message(fixture: impl StoreFixture) {
-    let (list, server) = (open(&fixture), SmtpServer::start());
+    let (list, server) = (fixture.open(), SmtpServer::start());
     join_asked(&*list, "ann@example.com", DAY).await;
     add_deliveries(&*list, &[("ann@example.com", DeliveryState::Waiting, None)]).await;
     let ann = [email("ann@example.com")];

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use landing::waitlist::{JoinOutcome, Selection, Waitlist};
+use landing::waitlist::{JoinOutcome, Selection};
 use tokio::task::JoinSet;
 
 use super::{StoreFixture, entries, eventually, join, read_on_thread};
@@ -14,7 +14,7 @@ conformance_tests! {
 }
 
 async fn concurrent_joins_of_an_address_are_new_once(fixture: impl StoreFixture) {
-    let list: Arc<dyn Waitlist> = fixture.open().into();
+    let list = fixture.open();
     let mut joins = JoinSet::new();
     for number in 0..1200 {
         let list = Arc::clone(&list);
@@ -30,7 +30,7 @@ async fn concurrent_joins_of_an_address_are_new_once(fixture: impl StoreFixture)
 
 /// The list is longer than any batch of a store.
 async fn entries_are_a_snapshot(fixture: impl StoreFixture) {
-    let list: Arc<dyn Waitlist> = fixture.open().into();
+    let list = fixture.open();
     let mut joins = JoinSet::new();
     for number in 0..2_000 {
         let list = Arc::clone(&list);

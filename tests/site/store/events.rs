@@ -157,7 +157,7 @@ async fn spelling_and_repeated_facts_record_nothing(fixture: impl StoreFixture) 
 }
 
 async fn finished_events_are_gone_and_the_others_keep_their_order(fixture: impl StoreFixture) {
-    let list: Arc<dyn Waitlist> = fixture.open().into();
+    let list = fixture.open();
     list.record_events(true).await.expect("recorded");
     // More than one call returns.
     let many = (0..CALL_MAX + 10).map(|it| entry(&format!("many{it}@example.com"), 1));

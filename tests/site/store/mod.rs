@@ -80,7 +80,15 @@ async fn compact(list: &dyn Waitlist) {
 
 /// The storage of a list, which can be opened several times.
 trait StoreFixture {
-    fn open(&self) -> Box<dyn Waitlist>;
+    fn open(&self) -> Arc<dyn Waitlist>;
+
+    /// Opens the list as another process does. Without a database, it is the one that is open.
+    fn open_again(&self, first: &Arc<dyn Waitlist>) -> Arc<dyn Waitlist> {
+        match self.is_shared() {
+            true => self.open(),
+            false => Arc::clone(first),
+        }
+    }
 
     /// Returns whether the list can be opened several times at once.
     fn is_shared(&self) -> bool {
@@ -98,7 +106,7 @@ trait StoreFixture {
 }
 
 impl<F: StoreFixture> StoreFixture for Arc<F> {
-    fn open(&self) -> Box<dyn Waitlist> {
+    fn open(&self) -> Arc<dyn Waitlist> {
         (**self).open()
     }
 
@@ -131,8 +139,8 @@ impl Default for SledFixture {
 }
 
 impl StoreFixture for SledFixture {
-    fn open(&self) -> Box<dyn Waitlist> {
-        Box::new(SledWaitlist::open(self.0.path()).expect("the list opens"))
+    fn open(&self) -> Arc<dyn Waitlist> {
+        Arc::new(SledWaitlist::open(self.0.path()).expect("the list opens"))
     }
 
     fn after_kill(&self) -> Option<Self> {
@@ -153,8 +161,8 @@ impl StoreFixture for TestDatabase {
         true
     }
 
-    fn open(&self) -> Box<dyn Waitlist> {
-        Box::new(postgres::open(self))
+    fn open(&self) -> Arc<dyn Waitlist> {
+        Arc::new(postgres::open(self))
     }
 }
 
@@ -163,8 +171,8 @@ impl StoreFixture for TestDatabase {
 struct MemoryFixture(Arc<Mutex<ModelState>>);
 
 impl StoreFixture for MemoryFixture {
-    fn open(&self) -> Box<dyn Waitlist> {
-        Box::new(ReferenceModel::over(Arc::clone(&self.0)))
+    fn open(&self) -> Arc<dyn Waitlist> {
+        Arc::new(ReferenceModel::over(Arc::clone(&self.0)))
     }
 }
 

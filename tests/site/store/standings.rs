@@ -12,7 +12,7 @@ use tokio::time::sleep;
 
 use super::{
     StoreFixture,
-    confirmation_fixtures::{code, open, site, wait_for},
+    confirmation_fixtures::{code, site, wait_for},
     email,
 };
 use crate::{mail::smtp_server::SmtpServer, process::TEST_TIMEOUT, test_site::TestSite};
@@ -60,7 +60,7 @@ impl List {
 
 /// Bob, the second, invites Cyd and is the first, until she leaves.
 async fn place_follows_the_invitations(fixture: impl StoreFixture) {
-    let (list, server) = (open(&fixture), SmtpServer::start());
+    let (list, server) = (fixture.open(), SmtpServer::start());
     // Two servers have the same list.
     let first = site(&list, &server, &["--invites"]).await;
     let second = site(&list, &server, &["--invites"]).await;

@@ -2,9 +2,7 @@
 
 use std::time::UNIX_EPOCH;
 
-use landing::waitlist::{
-    InvalidSource, ListKey, Message, MessageId, ServerReply, Source, Suppressions,
-};
+use landing::waitlist::{ListKey, Message, MessageId, ServerReply, Suppressions};
 
 use super::{email, ledger::id};
 
@@ -32,25 +30,6 @@ fn debug_output_shows_neither_keys_nor_hashes() {
         format!("{key:?} {hash:?} {suppressions:?}"),
         "ListKey(…) AddressHash(…) Suppressions(1)"
     );
-}
-
-#[test]
-fn sources_are_normalized() {
-    for (text, expected) in [
-        ("hn", "hn"),
-        (" HN ", "hn"),
-        ("Product Hunt", "product-hunt"),
-        ("news_letter-3.1", "news_letter-3.1"),
-        (&"x".repeat(100), &"x".repeat(64)),
-    ] {
-        assert_eq!(
-            text.parse::<Source>().as_ref().map(Source::as_str),
-            Ok(expected)
-        );
-    }
-    for invalid in ["", " ", "a,b", "a/b", "ä", "=1", "a\0b", "<b>", "a%20b"] {
-        assert_eq!(invalid.parse::<Source>(), Err(InvalidSource), "{invalid:?}");
-    }
 }
 
 #[test]

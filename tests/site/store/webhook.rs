@@ -18,9 +18,7 @@ use serde_json::json;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{
-    MemoryFixture, StoreFixture,
-    confirmation_fixtures::open,
-    email, erase, eventually, join,
+    MemoryFixture, StoreFixture, email, erase, eventually, join,
     webhook_endpoint::{Endpoint, Received, Reply, SECRET},
 };
 use crate::{fixtures::parse_config, security::overload::CapturedLog};
@@ -83,7 +81,7 @@ fn switch() -> (Arc<AtomicBool>, impl Fn() -> bool) {
 
 async fn events_are_signed_and_say_what_is_documented(fixture: impl StoreFixture) {
     // The endpoint verifies the signatures.
-    let (endpoint, list) = (Endpoint::start(), open(&fixture));
+    let (endpoint, list) = (Endpoint::start(), fixture.open());
     join(&*list, "earlier@example.com").await;
     let _sending = send(&list, &endpoint.url(), QUICK).await;
     let ann = WaitlistEntry {
@@ -136,7 +134,7 @@ async fn events_of_a_person_arrive_in_order_despite_failures(fixture: impl Store
                 _ => Reply::Status(200),
             },
         );
-    let list = open(&fixture);
+    let list = fixture.open();
     let _sending = send(&list, &endpoint.url(), QUICK).await;
     for _ in 0..2 {
         for number in 0..15 {
@@ -172,7 +170,7 @@ async fn failing_endpoint_gets_one_event_after_each_pause_and_then_all(fixture: 
         true => Reply::Status(200),
         false => Reply::Status(500),
     });
-    let list = open(&fixture);
+    let list = fixture.open();
     let _sending = send(&list, &endpoint.url(), QUICK).await;
     for number in 0..20 {
         join(&*list, &format!("{number}@example.com")).await;
@@ -199,7 +197,7 @@ async fn event_that_fails_stops_only_its_person(fixture: impl StoreFixture) {
         true if !is_working() => Reply::Status(422),
         _ => Reply::Status(200),
     });
-    let list = open(&fixture);
+    let list = fixture.open();
     let _sending = send(&list, &endpoint.url(), QUICK).await;
     let poison: Vec<_> = (0..10)
         .map(|it| format!("poison{it}@example.com"))
@@ -257,7 +255,7 @@ async fn outage_is_reported_soon_after_another_failure() {
 
 async fn endpoint_that_is_gone_ends_the_webhook(fixture: impl StoreFixture) {
     let endpoint = Endpoint::scripted(|_| Reply::Status(410));
-    let list = open(&fixture);
+    let list = fixture.open();
     let sending = send(&list, &endpoint.url(), QUICK).await;
     for number in 0..3 {
         join(&*list, &format!("{number}@example.com")).await;
@@ -291,7 +289,7 @@ async fn redirects_and_slow_and_endless_responses_are_failures(fixture: impl Sto
         let failure = failures.get(tries.fetch_add(1, Ordering::SeqCst));
         failure.cloned().unwrap_or(Reply::Endless(200))
     });
-    let list = open(&fixture);
+    let list = fixture.open();
     let times = WebhookTimes {
         response: Duration::from_millis(500),
         ..QUICK
@@ -311,7 +309,7 @@ async fn old_events_are_given_up(fixture: impl StoreFixture) {
         true => Reply::Status(200),
         false => Reply::Cut,
     });
-    let list = open(&fixture);
+    let list = fixture.open();
     list.record_events(true).await.expect("recorded");
     for number in 0..50 {
         join(&*list, &format!("{number}@example.com")).await;
@@ -345,7 +343,7 @@ async fn old_events_are_given_up(fixture: impl StoreFixture) {
 
 async fn instances_send_each_event_once(fixture: impl StoreFixture) {
     let endpoint = Endpoint::start();
-    let first = open(&fixture);
+    let first = fixture.open();
     // A machine that is slow for two seconds would let another instance send the same event.
     let times = WebhookTimes {
         response: Duration::from_secs(15),
@@ -355,7 +353,7 @@ async fn instances_send_each_event_once(fixture: impl StoreFixture) {
     let mut lists = vec![Arc::clone(&first)];
     if fixture.is_shared() {
         for _ in 0..2 {
-            let list = open(&fixture);
+            let list = fixture.open();
             sending.push(send(&list, &endpoint.url(), times).await);
             lists.push(list);
         }

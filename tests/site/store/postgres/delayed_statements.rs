@@ -82,7 +82,7 @@ async fn abandoned_sign_up_is_not_repeated_after_an_erasure() {
     proxy.database.end_sleeping();
     locked.await.expect("no panic");
     assert_eq!(first.await.expect("no panic"), Ok(JoinOutcome::New));
-    block_in_place(|| wait_until("the statement is held back", || proxy.held() == 1));
+    wait_until("the statement is held back", || proxy.held() == 1);
     abandoned.abort();
     assert!(abandoned.await.is_err_and(|error| error.is_cancelled()));
     assert!(erase(&other, "late@example.com").await);
@@ -126,12 +126,12 @@ async fn cancelled_lookup_after_a_sign_up_restores_nobody() {
     locked.await.expect("no panic");
     assert_eq!(first.await.expect("no panic"), JoinOutcome::New);
     let joining = tokio::spawn(joining);
-    block_in_place(|| wait_until("the lookup is held back", || proxy.held() == 1));
+    wait_until("the lookup is held back", || proxy.held() == 1);
     let locked = lock_table();
     proxy.set_holding(false);
     proxy.database.wait_for_lock();
     proxy.set_holding(true);
-    block_in_place(|| wait_until("the lookup is cancelled", || proxy.held() == 2));
+    wait_until("the lookup is cancelled", || proxy.held() == 2);
     proxy.database.end_sleeping();
     locked.await.expect("no panic");
     assert!(erase(&other, "ann@example.com").await);
@@ -194,7 +194,7 @@ async fn late_suppression_adds_no_hash_under_an_earlier_key() {
         let (list, late) = (Arc::clone(&list), late.clone());
         async move { list.suppress(&[late]).await }
     });
-    block_in_place(|| wait_until("the statement is held back", || proxy.held() == 1));
+    wait_until("the statement is held back", || proxy.held() == 1);
     let key = ListKey::from_slice(&[7; 32]).expect("32 bytes");
     block_in_place(|| other.restore(key, std::iter::empty())).expect("the list is empty");
     proxy.set_holding(false);

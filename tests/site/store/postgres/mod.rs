@@ -23,7 +23,7 @@ use std::{ops::Deref, sync::LazyLock, time::Duration};
 use landing::waitlist::{DatabaseUrl, PostgresWaitlist, StoreError, Waitlist};
 use tokio::{
     runtime::{Handle, Runtime},
-    task::{JoinHandle, JoinSet, block_in_place, spawn_blocking},
+    task::{JoinHandle, JoinSet, spawn_blocking},
     time::{sleep, timeout},
 };
 
@@ -152,9 +152,7 @@ impl SharedDatabase {
             "SELECT count(*) FROM pg_stat_activity WHERE {}",
             self.sleeping()
         );
-        block_in_place(|| {
-            wait_until("the statements sleep", || self.sql(&asleep) != "0");
-        });
+        wait_until("the statements sleep", || self.sql(&asleep) != "0");
         running
     }
 
@@ -170,9 +168,7 @@ impl SharedDatabase {
             "SELECT count(*) FROM pg_stat_activity WHERE datname = '{}' AND wait_event_type = 'Lock'",
             self.name
         );
-        block_in_place(|| {
-            wait_until("a statement waits for a lock", || self.sql(&waiting) != "0");
-        });
+        wait_until("a statement waits for a lock", || self.sql(&waiting) != "0");
     }
 
     fn sleeping(&self) -> String {

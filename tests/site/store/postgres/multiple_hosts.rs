@@ -9,7 +9,7 @@ use std::{
 };
 
 use landing::waitlist::{JoinOutcome, Waitlist};
-use tokio::{task::block_in_place, time::sleep};
+use tokio::time::sleep;
 
 use super::{ProxiedDatabase, open_url, run_concurrently, within_timeout};
 use crate::{
@@ -71,17 +71,15 @@ async fn hanging_host_uses_up_no_connections_to_another() {
             accepted.lock().expect("no panic").push(login);
         }
     });
-    block_in_place(|| {
-        server.down("immediate");
-        let count = || logins.lock().expect("no panic").len();
-        // Until no permit is left.
-        let mut known = 0;
-        while known < 4 || count() > known {
-            known = count();
-            thread::sleep(Duration::from_secs(3));
-        }
-        server.up();
-    });
+    server.down("immediate");
+    let count = || logins.lock().expect("no panic").len();
+    // Until no permit is left.
+    let mut known = 0;
+    while known < 4 || count() > known {
+        known = count();
+        thread::sleep(Duration::from_secs(3));
+    }
+    server.up();
     let mut count = list.watch_count();
     within_timeout(count.wait_for(|count| *count == 2)).await;
     visits.abort();

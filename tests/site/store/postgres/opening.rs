@@ -104,10 +104,8 @@ async fn commits_synchronously_whatever_the_server_says() {
             ] {
                 server.sql("postgres", change);
             }
-            block_in_place(|| {
-                wait_until("new sessions have the setting", || {
-                    server.sql("postgres", "SHOW synchronous_commit") == "off"
-                });
+            wait_until("new sessions have the setting", || {
+                server.sql("postgres", "SHOW synchronous_commit") == "off"
             });
         }
         for number in 0..20 {

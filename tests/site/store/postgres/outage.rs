@@ -105,13 +105,11 @@ async fn full_disk_is_one_outage_with_postgresql_error() {
         "SELECT pg_relation_filepath('waitlist_entries')",
     );
     let changes = record_changes(&list);
-    block_in_place(|| {
-        server.down("fast");
-        let file = server.folder().join("data").join(file);
-        std::fs::remove_file(&file).expect("removable");
-        std::os::unix::fs::symlink("/dev/full", &file).expect("writable");
-        server.up();
-    });
+    server.down("fast");
+    let file = server.folder().join("data").join(file);
+    std::fs::remove_file(&file).expect("removable");
+    std::os::unix::fs::symlink("/dev/full", &file).expect("writable");
+    server.up();
     let full = "No space left on device";
     let mut outage = list.outage();
     let is_reported =

@@ -8,7 +8,7 @@ use std::{
 use landing::waitlist::{
     Delivery, JoinOutcome, Ledger, ListKey, Message, MessageId, OwnerList, StoreError, Waitlist,
 };
-use tokio::task::{JoinSet, block_in_place};
+use tokio::task::JoinSet;
 
 use super::{ProxiedDatabase, SharedDatabase, run_concurrently, within_timeout};
 use crate::store::{addresses, entry, join};
@@ -196,19 +196,17 @@ async fn failed_addition_of_deliveries_is_an_error() {
     let id: MessageId = "launch".parse().expect("an id");
     let message = Message::new(id.clone(), SystemTime::now(), "Hi");
     assert_eq!(list.add_message(message).await, Ok(()));
-    block_in_place(|| {
-        database.sql(
-            "CREATE FUNCTION disk_full() RETURNS trigger LANGUAGE plpgsql AS
+    database.sql(
+        "CREATE FUNCTION disk_full() RETURNS trigger LANGUAGE plpgsql AS
                  $$ BEGIN RAISE EXCEPTION 'disk full' USING ERRCODE = '53100'; END $$;
              CREATE TRIGGER disk_full BEFORE INSERT ON waitlist_deliveries
                  EXECUTE FUNCTION disk_full()",
-        )
-    });
+    );
     let key = ListKey::generate();
     let deliveries = vec![Delivery::waiting(key.hash("ann@example.com"))];
     let added = list.add_deliveries(&id, 0, deliveries.clone()).await;
     assert!(added.is_err(), "{added:?}");
-    block_in_place(|| database.sql("DROP TRIGGER disk_full ON waitlist_deliveries"));
+    database.sql("DROP TRIGGER disk_full ON waitlist_deliveries");
     assert_eq!(
         list.add_deliveries(&id, 0, deliveries.clone()).await,
         Ok(true)

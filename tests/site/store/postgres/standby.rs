@@ -12,7 +12,7 @@ use std::{
 use landing::waitlist::{
     Delivery, DeliveryState, DeliveryStatus, Ledger, Message, StoreError, Waitlist,
 };
-use tokio::{join, task::block_in_place};
+use tokio::join;
 
 use super::{SharedDatabase, is_outage, open_url};
 use crate::{
@@ -49,10 +49,8 @@ async fn assert_not_acknowledged(function: &'static str) {
         }
     });
     let waiting = "FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
-    block_in_place(|| {
-        wait_until("a commit waits for a standby", || {
-            server.sql("postgres", &format!("SELECT count(*) {waiting}")) != "0"
-        });
+    wait_until("a commit waits for a standby", || {
+        server.sql("postgres", &format!("SELECT count(*) {waiting}")) != "0"
     });
     let is_over = Arc::new(AtomicBool::new(false));
     let administrator = thread::spawn({
