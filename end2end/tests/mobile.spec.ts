@@ -22,7 +22,7 @@ test.describe("touch targets", { tag: "@once" }, () => {
             return { name: control.textContent || control.outerHTML, width, height };
           }),
         );
-        expect(targets).toHaveLength(16);
+        expect(targets.length).toBeGreaterThanOrEqual(16);
         const tooSmall = targets.filter(
           ({ width, height }) => Math.min(width, height) < MIN_TARGET,
         );
