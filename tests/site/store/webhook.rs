@@ -237,7 +237,7 @@ async fn outage_is_reported_soon_after_another_failure() {
         true => Reply::Status(503),
         false => Reply::Status(200),
     });
-    let list: Arc<dyn Waitlist> = MemoryFixture::default().open().into();
+    let list = MemoryFixture::default().open();
     let times = WebhookTimes {
         longest_pause: Duration::from_secs(600),
         ..QUICK
