@@ -1,7 +1,7 @@
 //! Confirming addresses, over every store: the message, its code and its link, the welcome, and that crashes lose nothing.
-//! `confirmation_instances` has several servers, `http/confirmation.txt` the form and the link, `confirmation_limits` and
-//! `confirmation_fairness` the limits, `confirmation_erasure` the people who do not confirm, and `confirmation_faults` what
-//! else goes wrong.
+//! `confirmation_instances` has several servers, `http/confirmation.txt` the form, the code and the link, `confirmation_limits`
+//! and `confirmation_fairness` the limits, `confirmation_erasure` the people who do not confirm, and `confirmation_faults`
+//! what else goes wrong.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -22,7 +22,6 @@ use super::{
 use crate::mail::smtp_server::{Action, Received, SmtpServer, Step};
 
 conformance_tests! {
-    code_confirms_the_address,
     message_survives_a_crash,
     messages_wait_for_the_mail_server,
     message_without_a_result_is_sent_again_with_the_same_code,
@@ -31,35 +30,6 @@ conformance_tests! {
     welcome_goes_on_after_a_crash_and_never_twice,
     codes_go_before_welcomes,
     many_who_wait_for_a_code_delay_no_welcome,
-}
-
-async fn code_confirms_the_address(fixture: impl StoreFixture) {
-    let (list, server) = (fixture.open(), SmtpServer::start());
-    let site = site(&list, &server, &[]).await;
-    assert_eq!(site.join("Ann@example.com").await.status(), 201);
-    assert_eq!(site.join("ann@example.com").await.status(), 409);
-    let message = wait_for(&server, 1).await;
-    assert_eq!(message.recipient, "Ann@example.com");
-    assert_eq!(message.sender, "hello@steward.test");
-    for header in [
-        "Auto-Submitted: auto-generated\r\n",
-        "is your code for Steward\r\n",
-    ] {
-        assert!(message.message.contains(header), "{}", message.message);
-    }
-    assert!(!message.message.contains("List-Unsubscribe"));
-    let asked_at = entries(&*list)[0].asked_at;
-    assert!(asked_at.is_some());
-    assert!(!is_confirmed(&*list, "Ann@example.com"));
-    let code = code(&message);
-    let written = format!("Your code: {} - {}.", &code[..3], &code[3..]);
-    assert_eq!(confirm(&site, "ann@EXAMPLE.com", &written).await, 200);
-    let confirmed_at = entries(&*list)[0].confirmed_at;
-    assert!(confirmed_at.is_some());
-    // Again: the time stays, because it is the proof of the consent.
-    assert_eq!(confirm(&site, "ann@example.com", &code).await, 200);
-    assert_eq!(entries(&*list)[0].confirmed_at, confirmed_at);
-    assert_eq!(entries(&*list)[0].asked_at, asked_at);
 }
 
 async fn message_survives_a_crash(fixture: impl StoreFixture) {

@@ -1,5 +1,5 @@
 //! The limits of the messages that ask people to confirm their address, over every store: for a person, for a mailbox, and
-//! for a day. `confirmation_fairness` has those for a client.
+//! for a day. `confirmation_fairness` has those for a client, and `http/confirmation.txt` that of wrong codes.
 
 use std::time::{Duration, SystemTime};
 
@@ -20,7 +20,6 @@ use super::{
 use crate::mail::smtp_server::SmtpServer;
 
 conformance_tests! {
-    wrong_codes_are_limited,
     code_confirms_nobody_who_was_not_asked,
     joining_again_asks_again_after_an_hour,
     mailbox_gets_five_messages_in_a_day,
@@ -36,40 +35,6 @@ conformance_tests! {
 
 fn hours(hours: u64) -> Duration {
     Duration::from_secs(hours * 60 * 60)
-}
-
-async fn wrong_codes_are_limited(fixture: impl StoreFixture) {
-    let (list, server) = (fixture.open(), SmtpServer::start());
-    let site = site(&list, &server, &[]).await;
-    site.join("ann@example.com").await;
-    let code = code(&wait_for(&server, 1).await);
-    let wrong = if code == "123456" { "123457" } else { "123456" };
-    for malformed in [
-        "",
-        "12345",
-        "1234567",
-        "abcdef",
-        "１２３４５",
-        "1234\u{661}",
-        "30 358 208",
-    ] {
-        // A malformed code does not count as a try.
-        assert_eq!(confirm(&site, "ann@example.com", malformed).await, 400);
-    }
-    assert_eq!(confirm(&site, "eve@example.com", &code).await, 400);
-    // The fifth one says that no code counts any more.
-    for status in [400, 400, 400, 400, 423] {
-        assert_eq!(confirm(&site, "ann@example.com", wrong).await, status);
-    }
-    // The right one too, however often.
-    for code in [wrong, &code].into_iter().cycle().take(300) {
-        assert_eq!(confirm(&site, "ann@example.com", code).await, 423);
-    }
-    // Nobody learns by it who is on the list: a sign-up says more.
-    for _ in 0..10 {
-        assert_eq!(confirm(&site, "eve@example.com", wrong).await, 400);
-    }
-    assert!(!is_confirmed(&*list, "ann@example.com"));
 }
 
 async fn code_confirms_nobody_who_was_not_asked(fixture: impl StoreFixture) {

@@ -27,7 +27,6 @@ macro_rules! conformance_tests {
 mod calls;
 mod changes;
 mod confirmation;
-mod confirmation_consent;
 mod confirmation_erasure;
 mod confirmation_fairness;
 mod confirmation_faults;
