@@ -2,13 +2,11 @@
 
 use std::{
     convert::Infallible,
-    time::{Duration, Instant, UNIX_EPOCH},
+    time::{Duration, UNIX_EPOCH},
 };
 
-use landing::waitlist::{Erasure, ListKey, Source, Standings, WaitlistEntry, hash_mailbox};
+use landing::waitlist::{ListKey, Source, Standings, WaitlistEntry, hash_mailbox};
 use proptest::prelude::*;
-use serde_json::{Value, json};
-use tokio::time::sleep;
 
 use super::{
     StoreFixture,
@@ -58,60 +56,6 @@ impl List {
     }
 }
 
-/// Bob, the second, invites Cyd and is the first, until she leaves.
-async fn place_follows_the_invitations(fixture: impl StoreFixture) {
-    let (list, server) = (fixture.open(), SmtpServer::start());
-    // Two servers have the same list.
-    let first = site(&list, &server, &["--invites"]).await;
-    let second = site(&list, &server, &["--invites"]).await;
-    let mut bob = Value::Null;
-    let mut page = "/".to_owned();
-    for (place, typed) in (1..).zip(["ann@a.test", "bob@b.test", "cyd@c.test"]) {
-        let post = first.post("/api/waitlist").json(&json!({ "email": typed }));
-        let joined = post.header("referer", first.origin().to_owned() + &page);
-        let joined: Value = joined
-            .send()
-            .await
-            .expect("a response")
-            .json()
-            .await
-            .expect("JSON");
-        assert_eq!(joined, json!({ "email": typed }));
-        let message = wait_for(&server, place).await;
-        let sent = json!({ "email": typed, "code": code(&message) });
-        let invitation = invitation(&second, &sent).await;
-        assert_eq!(invitation["place"], place);
-        if typed == "bob@b.test" {
-            let link = invitation["link"].as_str().expect("a link");
-            let own_page = link.strip_prefix("https://steward.test");
-            page = own_page.expect("a link to the page").to_owned();
-            bob = sent;
-        }
-    }
-    wait_for_place(&first, &bob, 1).await;
-    let erased = list.erase(&[email("cyd@c.test")], Erasure::Suppress).await;
-    assert_eq!(erased.expect("erased"), [true]);
-    wait_for_place(&second, &bob, 2).await;
-}
-
-/// Sends a code, and returns the invitation in the response.
-async fn invitation(site: &TestSite, sent: &Value) -> Value {
-    let response = site.post("/api/waitlist/confirm").json(sent).send().await;
-    let confirmed: Value = response.expect("a response").json().await.expect("JSON");
-    assert_eq!(confirmed["confirmed"], true);
-    confirmed["invitation"].clone()
-}
-
-/// The line is read at most once a second.
-async fn wait_for_place(site: &TestSite, sent: &Value, place: u64) {
-    let deadline = Instant::now() + TEST_TIMEOUT;
-    while invitation(site, sent).await["place"] != place {
-        assert!(Instant::now() < deadline, "the place is never {place}");
-        sleep(Duration::from_millis(100)).await;
-    }
-}
-
-/// What `line_follows_the_rule` does not generate.
 #[test]
 fn person_counts_once_and_only_for_others() {
     for (inviter, joined, expected) in [
