@@ -103,36 +103,6 @@ fn stops_when_its_files_are_removed() {
 }
 
 #[test]
-fn lost_list_is_not_replaced_by_an_empty_one() {
-    for removed in ["data", "data/waitlist"] {
-        let (sandbox, mut server) = serve_with_entries();
-        let command = |arguments: &[&str]| landing(sandbox.path()).args(arguments).run();
-        let backup = command(&["backup"]).success().stdout();
-        fs::remove_dir_all(sandbox.path().join(removed)).expect("permitted");
-        assert_eq!(server.join("lost@example.com"), "");
-        assert_stopped(&mut server);
-        // However often a service manager or the owner starts it.
-        let start = || {
-            let refused = sandbox.command().run().code(3).stderr();
-            let reason = "was removed; restore a backup";
-            assert!(refused.contains(reason), "{refused}");
-        };
-        start();
-        start();
-        for arguments in [&["add", "ann@example.com"][..], &["count"]] {
-            command(arguments).code(3);
-        }
-        command(&["serve", "--check"]).failure();
-        fs::write(sandbox.path().join("broken"), "no backup").expect("writable");
-        command(&["restore", "broken"]).failure();
-        start();
-        fs::write(sandbox.path().join("backup"), backup).expect("writable");
-        command(&["restore", "backup"]).success();
-        assert_eq!(sandbox.serve().count(), 20);
-    }
-}
-
-#[test]
 fn stops_when_its_log_is_replaced() {
     let (sandbox, mut server) = serve_with_entries();
     let log = sandbox.path().join("data/waitlist/db");
