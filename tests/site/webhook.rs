@@ -11,7 +11,7 @@ use std::{
 
 use crate::{
     fixtures::parse_config,
-    postgres_server::{SHARED_SERVER, free_port},
+    postgres_server::SHARED_SERVER,
     process::{Sandbox, ServerProcess, landing, wait_until},
     store::webhook_endpoint::{Endpoint, Received, Reply, SECRET},
 };
@@ -96,24 +96,6 @@ fn stop_waits_for_no_endpoint() {
     wait_until("both are accepted", || endpoint.accepted().len() == 2);
     let ids: Vec<_> = endpoint.received().into_iter().map(|it| it.id).collect();
     assert_eq!((&ids[0], ids.len()), (&ids[1], 3));
-}
-
-/// A server without it also drops what waits.
-#[test]
-fn server_without_a_webhook_sends_and_records_nothing() {
-    let endpoint = Endpoint::start();
-    let sandbox = Sandbox::new();
-    let nowhere = format!("http://127.0.0.1:{}/", free_port());
-    let server = ServerProcess::start(serving(&sandbox, &nowhere, None));
-    assert_eq!(server.join("ann@example.com"), "201");
-    drop(server);
-    let server = sandbox.serve();
-    assert_eq!(server.join("bob@example.com"), "201");
-    drop(server);
-    let server = ServerProcess::start(serving(&sandbox, &endpoint.url(), None));
-    assert_eq!(server.join("cyd@example.com"), "201");
-    wait_until("it is sent", || !endpoint.accepted().is_empty());
-    assert_eq!(endpoint.accepted(), ["person.joined cyd@example.com"]);
 }
 
 #[test]
