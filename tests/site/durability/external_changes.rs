@@ -14,9 +14,7 @@ use std::{
 use super::strace::landing_with_fault;
 use crate::{
     ended::RunToEnd,
-    process::{
-        Sandbox, ServerProcess, landing, landing_after, signal, wait_for_exit, write_locked,
-    },
+    process::{Sandbox, ServerProcess, landing, signal, wait_for_exit},
 };
 
 /// Starts a server and signs up 20 people.
@@ -172,21 +170,6 @@ fn command_without_threads_exits_and_releases_the_list() {
     }
 }
 
-#[test]
-fn reports_a_file_size_limit_as_an_error() {
-    let sandbox = Sandbox::new();
-    let people = (0..30_000).map(|number| format!("{number}@example.com\n"));
-    let mut import = landing_after("ulimit -f 2048");
-    let import = import.arg("import").env_clear().current_dir(sandbox.path());
-    let error = import.run_with_input(people.collect::<String>());
-    let error = error.failure().stderr();
-    assert!(
-        error.contains("cannot read or write the waitlist"),
-        "{error}"
-    );
-    count(&sandbox, "data").run().success();
-}
-
 fn assert_stopped(server: &mut ServerProcess) {
     assert_eq!(server.wait_for_exit(), Some(3));
     let log = server.log_without_requests();
@@ -236,20 +219,4 @@ fn copy_of_a_served_directory_is_complete_or_rejected() {
         }
         is_over.store(true, Ordering::SeqCst);
     });
-}
-
-/// Without its mark, the program cannot know whether the log has lost its end.
-#[test]
-fn damaged_mark_is_reported_once() {
-    let (sandbox, server) = serve_with_entries();
-    drop(server);
-    let mark = sandbox.path().join("data/waitlist/mark");
-    let mut bytes = fs::read(&mark).expect("readable");
-    bytes[7] ^= 1;
-    write_locked(&mark, &bytes);
-    for is_damaged in [true, false] {
-        let counted = count(&sandbox, "data").run().success();
-        let is_reported = counted.stderr().contains("data/waitlist/mark is damaged");
-        assert_eq!((&*counted.stdout(), is_reported), ("20\n", is_damaged));
-    }
 }

@@ -1,14 +1,13 @@
-//! Opening a data directory: the modes of its files, its lock, and the databases that are rejected.
+//! Opening a data directory: the databases that are rejected. `locations.txt` of the commands has the modes of its files, and
+//! what else is rejected.
 
 use std::{
     fs::{self, File},
-    os::unix::fs::PermissionsExt,
     path::Path,
-    process::Command,
     time::UNIX_EPOCH,
 };
 
-use landing::waitlist::{Fact, JoinOutcome, SledOpenError, SledWaitlist, Waitlist};
+use landing::waitlist::{Fact, JoinOutcome, SledWaitlist, Waitlist};
 use tempfile::TempDir;
 
 use super::open;
@@ -16,59 +15,6 @@ use crate::{
     raw_store::open_database,
     store::{addresses, copy_directory, directory_contents, email, erase, join},
 };
-
-fn mode(path: &Path) -> u32 {
-    let metadata = fs::metadata(path).expect("the path exists");
-    metadata.permissions().mode() & 0o777
-}
-
-#[tokio::test]
-async fn creates_private_parent_directories() {
-    let directory = TempDir::new().expect("a directory");
-    let data = directory.path().join("made/on/the/way");
-    drop(open(&data));
-    for created in [
-        "made",
-        "made/on",
-        "made/on/the/way",
-        "made/on/the/way/waitlist",
-    ] {
-        assert_eq!(mode(&directory.path().join(created)), 0o700, "{created}");
-    }
-}
-
-#[tokio::test]
-async fn list_is_private_in_a_public_directory() {
-    let directory = TempDir::new().expect("a directory");
-    fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755)).expect("permitted");
-    drop(open(directory.path()));
-    assert_eq!(mode(&directory.path().join("waitlist")), 0o700);
-    assert_eq!(
-        mode(directory.path()),
-        0o755,
-        "the mode of the public directory stays"
-    );
-}
-
-#[tokio::test]
-async fn second_open_reports_the_lock_holder() {
-    let directory = TempDir::new().expect("a directory");
-    let _held = open(directory.path());
-    let Err(SledOpenError::InUse { holder, .. }) = SledWaitlist::open(directory.path()) else {
-        panic!("the list must not open twice");
-    };
-    assert_eq!(holder, Some(std::process::id()));
-}
-
-#[tokio::test]
-async fn recovers_from_an_interrupted_creation() {
-    let directory = TempDir::new().expect("a directory");
-    let incomplete = directory.path().join("waitlist.new");
-    fs::create_dir(&incomplete).expect("writable");
-    fs::write(incomplete.join("db"), "half a database").expect("writable");
-    let list = open(directory.path());
-    assert_eq!(join(&list, "ann@example.com").await, JoinOutcome::New);
-}
 
 /// Returns the message of the error that opening a list ends with.
 fn open_error(data: &Path) -> String {
@@ -84,31 +30,6 @@ fn database(data: &Path) -> ::sled::Db {
 }
 
 #[tokio::test]
-async fn rejects_an_unrelated_directory_and_keeps_it() {
-    let directory = TempDir::new().expect("a directory");
-    let store = directory.path().join("waitlist");
-    fs::create_dir(&store).expect("writable");
-    fs::write(store.join("notes.txt"), "mine").expect("writable");
-    let before = directory_contents(&store);
-    let message = open_error(directory.path());
-    assert!(message.contains("its log is missing"), "{message}");
-    assert_eq!(directory_contents(&store), before);
-}
-
-#[tokio::test]
-async fn rejects_an_unrelated_lock_file_and_keeps_it() {
-    let directory = TempDir::new().expect("a directory");
-    fs::write(directory.path().join("lock"), "of my bicycle\n").expect("writable");
-    let before = directory_contents(directory.path());
-    let message = open_error(directory.path());
-    assert!(
-        message.contains("lock") && message.contains("--store"),
-        "{message}"
-    );
-    assert_eq!(directory_contents(directory.path()), before);
-}
-
-#[tokio::test]
 async fn rejects_an_unrelated_sled_database() {
     let directory = TempDir::new().expect("a directory");
     fs::create_dir(directory.path().join("waitlist")).expect("writable");
@@ -119,25 +40,6 @@ async fn rejects_an_unrelated_sled_database() {
     assert!(message.contains("it is not a waitlist"), "{message}");
     let value = database(directory.path()).get("key").expect("readable");
     assert_eq!(value.expect("the value is kept"), "value");
-}
-
-#[tokio::test]
-async fn list_without_its_mark_opens_after_the_advised_command() {
-    let directory = TempDir::new().expect("a directory");
-    let list = open(directory.path());
-    join(&list, "ann@example.com").await;
-    drop(list);
-    fs::remove_file(directory.path().join("waitlist/mark")).expect("removable");
-    let message = open_error(directory.path());
-    let (_, command) = message.split_once("or run `").expect("a command");
-    let (command, rest) = command.split_once('`').expect("its end");
-    assert_eq!(
-        rest,
-        " as the user of the server to open the list as it is; nothing was changed"
-    );
-    let status = Command::new("sh").args(["-c", command]).status();
-    assert!(status.expect("sh runs").success(), "{command}");
-    assert_eq!(open(directory.path()).count(), 1);
 }
 
 #[tokio::test]
