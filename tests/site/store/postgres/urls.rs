@@ -1,4 +1,4 @@
-//! URLs of a database, and the options of libpq. `urls.txt` of the commands has those that are rejected.
+//! URLs of a database, and the options of libpq. `urls.txt` of the commands has those that are rejected, and what is shown of them.
 
 use landing::waitlist::DatabaseUrl;
 use tempfile::TempDir;
@@ -8,26 +8,13 @@ use crate::postgres_server::PostgresServer;
 
 #[test]
 fn display_omits_credentials() {
-    for (url, shown) in [
-        (
-            "postgres://owner:secret@db.example/list?application_name=secret",
-            "postgres://db.example:5432/list",
-        ),
-        (
-            "postgresql://owner:secret@a:1,b:2,c:3/list",
-            "postgres://a:1,b:2,c:3/list",
-        ),
-        (
-            "postgres://owner:secret@%2Fvar%2Frun/list",
-            "postgres:///var/run:5432/list",
-        ),
-    ] {
-        let url: DatabaseUrl = url.parse().expect("a valid URL");
-        assert_eq!(
-            (url.to_string(), format!("{url:?}")),
-            (shown.to_owned(), shown.to_owned())
-        );
-    }
+    let url = "postgres://owner:secret@%2Fvar%2Frun/list";
+    let url: DatabaseUrl = url.parse().expect("a valid URL");
+    let shown = "postgres:///var/run:5432/list".to_owned();
+    assert_eq!(
+        (url.to_string(), format!("{url:?}")),
+        (shown.clone(), shown)
+    );
 }
 
 /// libpq ignores `sslmode` for Unix sockets.
