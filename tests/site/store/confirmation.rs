@@ -14,10 +14,10 @@ use super::{
     StoreFixture,
     confirmation_fixtures::{
         WELCOME, add_deliveries, add_deliveries_of, all_recipients, begin_welcome, code, confirm,
-        deliveries_of, deliveries_to, is_confirmed, join_asked, join_confirmed, join_from, link,
-        site, slow_server, wait_for, wait_for_state, wait_for_state_of, wait_until_held,
+        deliveries_of, deliveries_to, join_asked, join_confirmed, join_from, link, site,
+        slow_server, wait_for, wait_for_state, wait_for_state_of, wait_until_held,
     },
-    email, entries, eventually,
+    email, eventually,
 };
 use crate::mail::smtp_server::{Action, Received, SmtpServer, Step};
 

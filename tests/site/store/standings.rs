@@ -8,16 +8,7 @@ use std::{
 use landing::waitlist::{ListKey, Source, Standings, WaitlistEntry, hash_mailbox};
 use proptest::prelude::*;
 
-use super::{
-    StoreFixture,
-    confirmation_fixtures::{code, site, wait_for},
-    email,
-};
-use crate::{mail::smtp_server::SmtpServer, process::TEST_TIMEOUT, test_site::TestSite};
-
-conformance_tests! {
-    place_follows_the_invitations,
-}
+use super::email;
 
 /// A list whose people join one after another.
 struct List {
@@ -56,6 +47,7 @@ impl List {
     }
 }
 
+/// What `line_follows_the_rule` does not generate.
 #[test]
 fn person_counts_once_and_only_for_others() {
     for (inviter, joined, expected) in [

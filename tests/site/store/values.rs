@@ -3,7 +3,7 @@
 
 use std::time::UNIX_EPOCH;
 
-use landing::waitlist::{ListKey, Message, MessageId, ServerReply, Suppressions};
+use landing::waitlist::{ListKey, Message, ServerReply, Suppressions};
 
 use super::{email, ledger::id};
 

@@ -2,7 +2,6 @@
 
 use std::fs;
 
-use landing::waitlist::OwnerList;
 use tempfile::TempDir;
 
 use super::open;
