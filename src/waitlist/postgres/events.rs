@@ -105,12 +105,14 @@ pub(super) const STOP_EVENTS: &str =
 
 /// Takes the events with numbers above $1 for the process $2, for $3 milliseconds, and returns the first $4 of them. It
 /// takes none that another process has. A lease that ends later than any can does not count: the database's clock was
-/// ahead. It takes no event of a person if an earlier one of that person waits, perhaps because it was committed later.
-/// Returns a row of NULL if there are none, and no row if the list records none.
+/// ahead. `now()` would be too early: this statement may have waited for the one that got the lease. It takes no event of a
+/// person if an earlier one of that person waits, perhaps because it was committed later. Returns a row of NULL if there are
+/// none, and no row if the list records none.
 const TAKE_EVENTS: &str = "
     WITH leased AS (
         UPDATE waitlist_webhook SET holder = $2, leased_until = now() + $3::bigint * interval '1 millisecond'
-        WHERE (holder = $2 OR leased_until NOT BETWEEN now() AND now() + $3::bigint * interval '1 millisecond')
+        WHERE (holder = $2 OR leased_until NOT BETWEEN clock_timestamp()
+                AND clock_timestamp() + $3::bigint * interval '1 millisecond')
             AND EXISTS (SELECT FROM waitlist_events)
         RETURNING id
     )

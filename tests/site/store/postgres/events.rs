@@ -50,6 +50,22 @@ async fn one_instance_has_the_events() {
     assert_eq!(first.events_after(0).await, Ok(nothing));
 }
 
+/// The statement of an instance waits for that of another one, which gets the lease and has begun later.
+#[tokio::test(flavor = "multi_thread")]
+async fn lease_that_another_instance_gets_first_counts() {
+    let database = SharedDatabase::create();
+    let list = open_recording(&database).await;
+    join(&list, "ann@example.com").await;
+    let other = database.start_sleeping(
+        "BEGIN; UPDATE waitlist_webhook SET id = id; SELECT pg_sleep(1);
+         UPDATE waitlist_webhook
+         SET holder = gen_random_uuid(), leased_until = clock_timestamp() + interval '30 seconds';
+         COMMIT",
+    );
+    assert_eq!(events(&list).await, []);
+    other.await.expect("no panic");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn instances_that_start_together_record_each_change_once() {
     let database = SharedDatabase::create();
