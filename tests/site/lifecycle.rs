@@ -142,23 +142,3 @@ fn new_server_waits_for_the_address_and_the_list_of_the_old_one() {
     assert_eq!(new.addr, old.addr);
     assert_eq!(new.count(), 1);
 }
-
-/// While an instance hangs, a load balancer gives up its requests and sends them to another one.
-#[test]
-fn sign_ups_that_were_given_up_while_the_server_hung_have_no_effect() {
-    let sandbox = Sandbox::new();
-    let server = sandbox.serve();
-    server.signal("-STOP");
-    for number in 0..50 {
-        let body = format!(r#"{{"email":"{number}@example.com"}}"#);
-        let length = body.len();
-        drop(server.send(&format!(
-            "POST /api/waitlist HTTP/1.1\r\nhost: steward.test\r\ncontent-type: application/json\r\n\
-             content-length: {length}\r\n\r\n{body}"
-        )));
-    }
-    server.signal("-CONT");
-    assert_eq!(server.join("ann@example.com"), "201");
-    assert_eq!(server.join("bob@example.com"), "201");
-    assert_eq!(server.count(), 2);
-}
