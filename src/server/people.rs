@@ -155,9 +155,6 @@ impl People {
 pub(super) async fn within_deadline<T: Send + 'static>(
     calls: impl Future<Output = Result<T, RequestError>> + Send + 'static,
 ) -> Result<T, RequestError> {
-    // While this process hung, a load balancer has given up the request and sent it elsewhere. hyper notices the closed
-    // connection before the request goes on: nothing that was late may bring back a person who was erased since.
-    tokio::task::yield_now().await;
     let result = tokio::spawn(timeout(STORE_TIMEOUT, calls)).await;
     let result = result.map_err(|_| RequestError::Panicked)?;
     result.unwrap_or(Err(StoreError::TimedOut.into()))

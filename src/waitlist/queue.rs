@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures_util::future::try_join_all;
 use tokio::{
     sync::{mpsc, oneshot},
-    time::timeout,
+    time::{Instant, timeout_at},
 };
 
 use super::error::{StoreError, StoreFuture};
@@ -19,13 +19,31 @@ const QUEUE_MAX_REQUESTS: usize = 2048;
 /// Maximum time until a reply, and so the time that a visitor waits for a sign-up. It keeps callers from waiting for
 /// a store that no longer writes.
 pub(super) const REPLY_TIMEOUT: Duration = Duration::from_secs(10);
+/// As good as no limit.
+pub(super) const NO_TIMEOUT: Duration = Duration::from_secs(1 << 30);
 /// Maximum time until a store reports that it is ready. It is short, so that a health check fails soon.
 pub(super) const READY_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Carries the reply of a committer.
-pub(super) type ReplySender<T> = oneshot::Sender<Result<T, StoreError>>;
+pub(super) struct ReplySender<T> {
+    sender: oneshot::Sender<Result<T, StoreError>>,
+    /// Until when the caller waits.
+    until: Instant,
+}
 
-type Response<T> = oneshot::Receiver<Result<T, StoreError>>;
+impl<T> ReplySender<T> {
+    /// Returns whether nobody waits for the reply, so that the request must have no effect. The time decides too: after a
+    /// process hung, its committer may run before its callers find that they have waited too long. By then, a load balancer
+    /// has sent a sign-up elsewhere, and the person may have been erased.
+    pub(super) fn is_abandoned(&self) -> bool {
+        self.sender.is_closed() || self.until <= Instant::now()
+    }
+
+    /// Sends the reply. Does nothing if the caller has gone.
+    pub(super) fn send(self, reply: Result<T, StoreError>) {
+        let _ = self.sender.send(reply);
+    }
+}
 
 /// The callers' end of a queue of requests. A request is made from the sender for its reply.
 pub(super) struct Queue<R> {
@@ -45,7 +63,7 @@ impl<R: Send + 'static> Queue<R> {
         limit: Duration,
         request: impl FnOnce(ReplySender<T>) -> R,
     ) -> StoreFuture<'static, T> {
-        let (reply, response) = oneshot::channel();
+        let (reply, response) = reply_channel(limit);
         let sent = self.requests.try_send(request(reply));
         let sent = sent.map_err(|error| match error {
             mpsc::error::TrySendError::Full(_) => StoreError::Busy,
@@ -53,7 +71,7 @@ impl<R: Send + 'static> Queue<R> {
         });
         Box::pin(async move {
             sent?;
-            await_reply(limit, response).await
+            response.await
         })
     }
 
@@ -63,7 +81,7 @@ impl<R: Send + 'static> Queue<R> {
         limit: Duration,
         request: impl FnOnce(ReplySender<T>) -> R,
     ) -> Result<T, StoreError> {
-        await_reply(limit, self.send(request).await?).await
+        self.send(limit, request).await?.await
     }
 
     /// Sends requests of the owner in this order, and waits for all replies.
@@ -73,18 +91,22 @@ impl<R: Send + 'static> Queue<R> {
     ) -> Result<Vec<T>, StoreError> {
         let mut responses = Vec::new();
         for request in requests {
-            responses.push(await_reply(REPLY_TIMEOUT, self.send(request).await?));
+            responses.push(self.send(REPLY_TIMEOUT, request).await?);
         }
         try_join_all(responses).await
     }
 
+    /// Sends a request once the queue has space. Returns the reply, for which the caller waits.
     async fn send<T>(
         &self,
+        limit: Duration,
         request: impl FnOnce(ReplySender<T>) -> R,
-    ) -> Result<Response<T>, StoreError> {
-        let (reply, response) = oneshot::channel();
-        let sent = self.requests.send(request(reply)).await;
-        sent.map(|()| response).map_err(|_| StoreError::Stopped)
+    ) -> Result<impl Future<Output = Result<T, StoreError>>, StoreError> {
+        let space = self.requests.reserve().await;
+        let space = space.map_err(|_| StoreError::Stopped)?;
+        let (reply, response) = reply_channel(limit);
+        space.send(request(reply));
+        Ok(response)
     }
 
     /// Sends a request, and waits for the reply, however long it takes. It blocks, so do not call it from a task.
@@ -92,7 +114,11 @@ impl<R: Send + 'static> Queue<R> {
         &self,
         request: impl FnOnce(ReplySender<T>) -> R,
     ) -> Result<T, StoreError> {
-        let (reply, response) = oneshot::channel();
+        let (sender, response) = oneshot::channel();
+        let reply = ReplySender {
+            sender,
+            until: Instant::now() + NO_TIMEOUT,
+        };
         let sent = self.requests.blocking_send(request(reply));
         sent.map_err(|_| StoreError::Stopped)?;
         response.blocking_recv().map_err(|_| StoreError::Stopped)?
@@ -119,8 +145,19 @@ pub(super) fn take_batch<R>(
     requests.drain(..batch_end)
 }
 
-async fn await_reply<T>(limit: Duration, response: Response<T>) -> Result<T, StoreError> {
-    let response = timeout(limit, response).await;
-    let response = response.map_err(|_| StoreError::TimedOut)?;
-    response.map_err(|_| StoreError::Stopped)?
+/// Creates the sender of a reply, and the reply, which comes within a time.
+fn reply_channel<T>(
+    limit: Duration,
+) -> (ReplySender<T>, impl Future<Output = Result<T, StoreError>>) {
+    let (sender, receiver) = oneshot::channel();
+    let until = Instant::now() + limit;
+    let response = async move {
+        match timeout_at(until, receiver).await {
+            Ok(Ok(reply)) => reply,
+            // An abandoned request gets no reply.
+            Ok(Err(_)) if Instant::now() < until => Err(StoreError::Stopped),
+            _ => Err(StoreError::TimedOut),
+        }
+    };
+    (ReplySender { sender, until }, response)
 }

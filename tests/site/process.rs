@@ -216,6 +216,16 @@ impl ServerProcess {
         signal(self.child.id(), name);
     }
 
+    /// Suspends the process. When this returns, none of its threads runs any more.
+    pub(crate) fn suspend(&self) {
+        self.signal("-STOP");
+        wait_until("all threads are stopped", || {
+            self.thread_states()
+                .iter()
+                .all(|it| it.contains("State:\tT"))
+        });
+    }
+
     /// Waits until the process exits, and returns its exit code.
     pub(crate) fn wait_for_exit(&mut self) -> Option<i32> {
         wait_for_exit(&mut self.child)

@@ -2,6 +2,7 @@
 
 use std::{
     future::poll_fn,
+    mem,
     pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{Context, Poll, Waker, ready},
@@ -36,6 +37,9 @@ pub(super) struct State {
     is_http2: bool,
     /// The body of the last request has not ended. hyper closes the connection after a response to a part of a request.
     pub(super) has_body: bool,
+    /// The server reads the body of the last request, so the request is about to have an effect. Until it has a response, the
+    /// kernel is asked whether the client has closed the connection.
+    pub(super) is_body_read: bool,
     /// The request is a form, so its client reads HTML.
     pub(super) is_form: bool,
     /// The last time that one of these happened: the connection got its place, a head began to arrive or had arrived, something
@@ -69,6 +73,7 @@ impl Activity {
             has_request: false,
             is_http2: false,
             has_body: false,
+            is_body_read: false,
             is_form: false,
             waiting_since: Instant::now(),
             closes_after_response: false,
@@ -111,6 +116,7 @@ impl State {
         self.waiting_since = Instant::now();
         self.has_request = true;
         self.has_body = !request.body().is_end_stream();
+        self.is_body_read = false;
         self.is_http2 = request.version() == Version::HTTP_2;
         self.is_form = is_form(request);
     }
@@ -170,7 +176,7 @@ impl State {
     }
 }
 
-/// The body of a request, which notes its end.
+/// The body of a request, which notes its beginning and its end.
 pub(super) struct RequestBody {
     pub(super) body: Incoming,
     pub(super) activity: Arc<Activity>,
@@ -184,6 +190,12 @@ impl HttpBody for RequestBody {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<hyper::Result<Frame<Bytes>>>> {
+        if !mem::replace(&mut self.activity.lock().is_body_read, true) {
+            // hyper first looks whether the client is there, and otherwise drops the request. While this process hung, a load
+            // balancer may have sent a sign-up elsewhere, and the person may have been erased since.
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
         let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
         self.activity.lock().has_body = frame.is_some();
         Poll::Ready(frame)

@@ -7,6 +7,10 @@ use std::{
     task::{Context, Poll},
 };
 
+use rustix::{
+    io::Errno,
+    net::{RecvFlags, recv},
+};
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::TcpStream,
@@ -31,6 +35,17 @@ impl WatchedStream {
             None => Poll::Ready(Err(io::ErrorKind::NotConnected.into())),
         }
     }
+
+    /// Asks the kernel whether the client has closed the connection. tokio learns of it by an event, which may come later than
+    /// the last bytes.
+    fn is_closed(&self) -> bool {
+        let Some((stream, _)) = &self.stream else {
+            return true;
+        };
+        let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
+        let next = recv(stream, &mut [0; 1], flags);
+        !matches!(next, Ok((1, _)) | Err(Errno::AGAIN | Errno::INTR))
+    }
 }
 
 impl Drop for WatchedStream {
@@ -49,7 +64,10 @@ impl AsyncRead for WatchedStream {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let before = buf.filled().len();
-        let read = self.poll(|stream| stream.poll_read(cx, buf));
+        let mut read = self.poll(|stream| stream.poll_read(cx, buf));
+        if read.is_pending() && self.activity.lock().is_body_read && self.is_closed() {
+            read = Poll::Ready(Ok(()));
+        }
         let has_bytes = buf.filled().len() > before;
         self.activity
             .lock()

@@ -55,8 +55,8 @@ impl Request {
     /// Returns whether the client has gone, so that nobody waits for the reply.
     pub(super) fn is_abandoned(&self) -> bool {
         match self {
-            Self::Join { reply, .. } => reply.is_closed(),
-            Self::Ready(reply) => reply.is_closed(),
+            Self::Join { reply, .. } => reply.is_abandoned(),
+            Self::Ready(reply) => reply.is_abandoned(),
         }
     }
 }
@@ -90,6 +90,7 @@ impl PendingSignUp {
                 key,
                 entry,
                 id: Uuid::now_v7(),
+                // Until a visitor's entry is found.
                 is_imported: true,
             },
             replies: Vec::new(),
@@ -101,7 +102,7 @@ impl PendingSignUp {
 
     /// Returns whether all clients have gone, so that nobody waits for the outcome.
     fn is_abandoned(&self) -> bool {
-        self.replies.iter().all(ReplySender::is_closed)
+        self.replies.iter().all(ReplySender::is_abandoned)
     }
 
     fn send_replies(self) {
@@ -111,8 +112,7 @@ impl PendingSignUp {
                 Ok(JoinOutcome::New) => Ok(JoinOutcome::AlreadyListed),
                 ref other => other.clone(),
             };
-            // Sending fails if the client has gone.
-            let _ = reply.send(std::mem::replace(&mut outcome, next));
+            reply.send(std::mem::replace(&mut outcome, next));
         }
     }
 }
@@ -149,7 +149,7 @@ impl Batch {
 
     /// Returns whether all clients have gone, so that nobody waits for a reply.
     pub(super) fn is_abandoned(&self) -> bool {
-        self.readiness_checks.iter().all(ReplySender::is_closed)
+        self.readiness_checks.iter().all(ReplySender::is_abandoned)
             && self.sign_ups.iter().all(PendingSignUp::is_abandoned)
     }
 
@@ -162,12 +162,11 @@ impl Batch {
     /// because it may be fixed in time.
     pub(super) fn fail_all_but_visitors(&mut self, error: &StoreError) {
         for reply in self.readiness_checks.drain(..) {
-            // Sending fails if the client has gone.
-            let _ = reply.send(Err(error.clone()));
+            reply.send(Err(error.clone()));
         }
         let imported = self.sign_ups.iter_mut().filter(|it| it.new.is_imported);
         for reply in imported.flat_map(|it| it.replies.drain(..)) {
-            let _ = reply.send(Err(error.clone()));
+            reply.send(Err(error.clone()));
         }
     }
 
@@ -177,7 +176,7 @@ impl Batch {
             .into_iter()
             .for_each(PendingSignUp::send_replies);
         for reply in self.readiness_checks {
-            let _ = reply.send(Ok(()));
+            reply.send(Ok(()));
         }
     }
 
@@ -247,7 +246,8 @@ impl Batch {
         let others: Vec<_> = others.map(|it| it.new.key.as_bytes()).collect();
         let listed = match others.is_empty() {
             true => HashMap::new(),
-            // The insertion waited for every earlier attempt with these keys, so this result is final.
+            // The insertion waited for every earlier attempt with these keys, and one of an earlier epoch has no effect, so
+            // this result is final.
             false => writer.find_listed(&others).await?,
         };
         for at in range {
@@ -283,6 +283,7 @@ impl Batch {
         let (mut to_join, mut newly_uncertain) = (Vec::new(), Vec::new());
         for at in range {
             let sign_up = &mut self.sign_ups[at];
+            // The owner may have erased the person since.
             if sign_up.is_abandoned() {
                 continue;
             }
@@ -290,8 +291,7 @@ impl Batch {
                 sign_up.sent_in_epoch = Some(epoch);
                 newly_uncertain.push(at);
             }
-            // An earlier attempt may have added the entry, and an erasure may have removed it. If the visitor has given
-            // up, the owner may have erased the person since.
+            // An earlier attempt may have added the entry, and an erasure may have removed it.
             if sign_up.sent_in_epoch == Some(epoch) {
                 to_join.push(at);
             }

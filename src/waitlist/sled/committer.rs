@@ -44,18 +44,17 @@ type Work = Box<dyn FnOnce(&mut SledCommitter) -> Option<SendReply> + Send>;
 type SendReply = Box<dyn FnOnce() + Send>;
 
 impl Job {
-    /// Creates a job. It does nothing if the client has gone, so that nobody waits for the reply.
+    /// Creates a job. It does nothing if nobody waits for the reply any more.
     pub(super) fn new<T: Send + 'static>(
         cost: usize,
         reply: ReplySender<T>,
         work: impl FnOnce(&mut SledCommitter) -> T + Send + 'static,
     ) -> Self {
         let run = Box::new(move |committer: &mut SledCommitter| {
-            let is_abandoned = reply.is_closed();
+            let is_abandoned = reply.is_abandoned();
             (!is_abandoned).then(|| {
                 let done = work(committer);
-                // Sending fails if the client has gone.
-                Box::new(move || drop(reply.send(Ok(done)))) as SendReply
+                Box::new(move || reply.send(Ok(done))) as SendReply
             })
         });
         Self { cost, run }
@@ -147,7 +146,7 @@ impl SledCommitter {
         or_exit(self.files.log.sync_data());
     }
 
-    /// Adds the entry of a visitor, unless its address is on the list, and lifts the suppressions of the address, unless the
+    /// Adds the entry of a visitor, unless its address is on the list, and lifts the suppression of the address, unless the
     /// entry awaits a confirmation.
     pub(super) fn join(&mut self, entry: WaitlistEntry) -> JoinOutcome {
         let key = entry.email.key();
@@ -232,7 +231,7 @@ impl SledCommitter {
         CorrectOutcome::Corrected
     }
 
-    /// Records a fact. A confirmation lifts the suppressions of the address, in the same batch. Returns whether the address is
+    /// Records a fact. A confirmation lifts the suppression of the address, in the same batch. Returns whether the address is
     /// on the list.
     pub(super) fn add_fact(&mut self, key: &str, fact: Fact) -> bool {
         let entry = self.contents.people.get(key);

@@ -34,7 +34,7 @@ mod record;
 mod restore;
 mod scratch_copy;
 
-use std::{fs::File, path::Path, sync::Arc, thread, time::Duration};
+use std::{fs::File, path::Path, sync::Arc, thread};
 
 use tokio::{sync::watch, task::spawn_blocking};
 use uuid::Uuid;
@@ -44,7 +44,7 @@ use super::{
     entry::{EntryStream, Fact, Selection, WaitlistEntry},
     error::{StoreError, StoreFuture},
     event::{Event, PendingEvents},
-    queue::{Queue, READY_TIMEOUT, REPLY_TIMEOUT},
+    queue::{NO_TIMEOUT, Queue, READY_TIMEOUT, REPLY_TIMEOUT},
     store::{
         CALL_MAX, Compaction, CorrectOutcome, Erasure, JoinOutcome, OwnerList, Waitlist, check_call,
     },
@@ -204,7 +204,7 @@ impl OwnerList for SledWaitlist {
         Box::pin(async move {
             // It costs a whole batch, so nothing else changes the list in the same one.
             let job = |reply| Job::new(CALL_MAX, reply, SledCommitter::compact);
-            let compacted = self.queue.enqueue(Duration::MAX, job).await?;
+            let compacted = self.queue.enqueue(NO_TIMEOUT, job).await?;
             compacted.map_err(|error| StoreError::NotCompacted(error.to_string().into()))
         })
     }
@@ -241,7 +241,7 @@ impl Waitlist for SledWaitlist {
         self.run(1, move |committer| committer.record_events(is_on))
     }
 
-    /// No other process has the list.
+    /// Needs no lease: no other process has the list.
     fn events_after(&self, number: u64) -> StoreFuture<'_, Option<Vec<(u64, Event)>>> {
         self.run(0, move |committer| committer.events_after(number))
     }

@@ -15,6 +15,7 @@ use super::{
 };
 use crate::{
     postgres_server::{FIRST_DATABASE, PostgresServer, free_port},
+    process::wait_until,
     reverse_proxies::{ProxyProcess, haproxy, recipe},
 };
 
@@ -98,4 +99,49 @@ fn no_failure_loses_or_duplicates_a_sign_up() {
     check_list(&clients, &instances, |it| server.sql(FIRST_DATABASE, it));
     let statuses = clients.finish();
     assert!(statuses.contains_key(&503), "no client noticed the outage");
+}
+
+/// By then, a load balancer has sent them to another instance, and the people may have been erased.
+#[test]
+fn sign_ups_that_were_given_up_while_an_instance_hung_have_no_effect() {
+    let server = PostgresServer::start();
+    let instance = Instance::start(&server.create_database());
+    assert_eq!(instance.running().join("ann@example.com"), "201");
+
+    // The instance waits for the database with the first one, so the others wait in its queue.
+    let suspended = suspend(&server);
+    let waiting = ["bob", "cem", "dan"].map(|name| {
+        let sent = instance.running().send(&sign_up(name));
+        wait_until("it waits", || instance.running().is_idle());
+        sent
+    });
+    instance.running().suspend();
+    // These do not reach it, and are closed.
+    for number in 0..50 {
+        drop(instance.running().send(&sign_up(&number.to_string())));
+    }
+    thread::sleep(HANG_DURATION);
+    resume(&suspended);
+    instance.running().signal("-CONT");
+    instance.wait_for("/readyz", "200");
+    assert_eq!(instance.running().join("eve@example.com"), "201");
+
+    let list = server.sql(
+        FIRST_DATABASE,
+        "SELECT email FROM waitlist_entries ORDER BY 1",
+    );
+    // The database may execute Bob's statement, which it had before.
+    let list: Vec<_> = list.lines().filter(|it| *it != "bob@example.com").collect();
+    assert_eq!(list, ["ann@example.com", "eve@example.com"]);
+    drop(waiting);
+}
+
+/// Returns a request that adds an address to the list.
+fn sign_up(name: &str) -> String {
+    let body = format!(r#"{{"email":"{name}@example.com"}}"#);
+    let length = body.len();
+    format!(
+        "POST /api/waitlist HTTP/1.1\r\nhost: steward.test\r\ncontent-type: application/json\r\n\
+         content-length: {length}\r\n\r\n{body}"
+    )
 }
