@@ -77,7 +77,7 @@ impl SledCommitter {
 
         // sled keeps the log open, and uses a path only for files that a list never has (see `scratch_copy`).
         let log_path = self.files.log_path.clone();
-        self.files = FileGuard::new(log, log_path, high_water_mark)?;
+        self.files = FileGuard::new(log, log_path, high_water_mark);
         (self.database, self.records) = (database, records);
         self.contents.tail = tail;
         locked(&self.published.snapshot).records = self.records.clone();

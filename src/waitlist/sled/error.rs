@@ -39,10 +39,10 @@ pub enum SledOpenError {
     /// sled cannot work with such a clock.
     #[error("the clock of this machine is before 1970; set it")]
     Clock,
-    /// The list was removed, so none is created in its place. It has the data directory.
+    /// The list was removed, or its restore was interrupted, so no empty one is created. It has the data directory.
     #[error(
-        "the list in {} was removed; restore a backup, or remove this directory and put a copy in its place, or remove the \
-         file `created` in it to begin with an empty list",
+        "the list in {} was removed, or its restore was interrupted; restore a backup, or remove this directory and put a copy \
+         in its place, or remove `created` and `waitlist.restore` in it to begin with an empty list",
         .0.display()
     )]
     Missing(PathBuf),

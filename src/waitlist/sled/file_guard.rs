@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::files::{FileId, create_private_dirs, is_not_found, is_same_file};
+use super::files::{create_private_dirs, is_same_file};
 use crate::exit::{EXIT_LIST_LOST, print_and_exit};
 
 /// File in a data directory in which a list was created. If the list is removed, it stops the start that would create an empty
@@ -16,7 +16,8 @@ pub(super) const CREATED_FILE: &str = "created";
 
 /// Notes that there is a list in a data directory.
 pub(super) fn note_creation(data: &Path) {
-    // It fails if this process may not create the directory again. The package's service does so as root.
+    // It fails if this process may not create the directory again. The package's service does so as root (`ExecStopPost=` in
+    // `landing.service`).
     let _ = create_private_dirs(data);
     let file = OpenOptions::new()
         .write(true)
@@ -33,25 +34,19 @@ pub(super) struct FileGuard {
     /// sled's log, opened a second time in order to sync it.
     pub(super) log: File,
     pub(super) log_path: PathBuf,
-    log_id: FileId,
     overwrite_monitor: OverwriteMonitor,
     pub(super) high_water_mark: HighWaterMark,
 }
 
 impl FileGuard {
     /// Guards the files. sled must have locked the log, which means that every earlier user has closed it.
-    pub(super) fn new(
-        log: File,
-        log_path: PathBuf,
-        high_water_mark: HighWaterMark,
-    ) -> io::Result<Self> {
-        Ok(Self {
-            log_id: FileId::of_file(&log)?,
+    pub(super) fn new(log: File, log_path: PathBuf, high_water_mark: HighWaterMark) -> Self {
+        Self {
             overwrite_monitor: OverwriteMonitor::watch(&log_path),
             log,
             log_path,
             high_water_mark,
-        })
+        }
     }
 
     /// Ends the process if another program has written to the log, such as `cp` from a backup. Nothing may be
@@ -66,15 +61,15 @@ impl FileGuard {
     /// or with the next start.
     pub(super) fn exit_if_missing(&self) {
         self.exit_if_overwritten();
-        match FileId::of_path(&self.log_path) {
-            Ok(found) if found == self.log_id => {}
-            Err(error) if !is_not_found(&error) => {}
-            _ => self.exit(),
-        }
         let mark = self.log_path.with_file_name(MARK_FILE);
-        // If that cannot be determined, it is not replaced.
-        if !is_same_file(self.high_water_mark.file(), &mark).unwrap_or(true) {
-            self.exit();
+        for (file, path) in [
+            (&self.log, &self.log_path),
+            (self.high_water_mark.file(), &mark),
+        ] {
+            // If that cannot be determined, it counts as the same.
+            if !is_same_file(file, path).unwrap_or(true) {
+                self.exit();
+            }
         }
     }
 
@@ -97,7 +92,7 @@ impl FileGuard {
 /// without inotify, or once the user has reached the limit of inotify instances.
 ///
 /// The length of the log is not enough: sled extends its log in steps, so a backup is often as long. Its timestamps
-/// would be enough, but writes become slower when they are queried (see [`FileId`]).
+/// would be enough, but writes become slower when they are queried (see `FileId`).
 #[derive(Debug)]
 struct OverwriteMonitor {
     #[cfg(target_os = "linux")]

@@ -90,11 +90,11 @@ pub(super) fn drop_from_page_cache(file: &File) -> io::Result<()> {
 /// The identity of a file: its device and its inode. Its timestamps are not queried: since Linux 6.13, the next write to a
 /// file updates timestamps that were queried, which made a sign-up a quarter slower.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) struct FileId(u64, u64);
+struct FileId(u64, u64);
 
 impl FileId {
     /// Returns the identity of an open file.
-    pub(super) fn of_file(file: &File) -> io::Result<Self> {
+    fn of_file(file: &File) -> io::Result<Self> {
         #[cfg(target_os = "linux")]
         if let Some(found) = Self::query(file, "", rustix::fs::AtFlags::EMPTY_PATH)? {
             return Ok(found);
@@ -103,7 +103,7 @@ impl FileId {
     }
 
     /// Returns the identity of the file at a path.
-    pub(super) fn of_path(path: &Path) -> io::Result<Self> {
+    fn of_path(path: &Path) -> io::Result<Self> {
         #[cfg(target_os = "linux")]
         if let Some(found) = Self::query(rustix::fs::CWD, path, rustix::fs::AtFlags::empty())? {
             return Ok(found);

@@ -53,7 +53,7 @@ pub(super) fn lock_data_dir(data: &Path) -> Result<File, SledOpenError> {
     Ok(file)
 }
 
-/// Removes the file with the id, which is locked until it is dropped.
+/// Removes the lock file, which this process has locked.
 pub(super) fn remove_lock_file(data: &Path) {
     // If this fails, the file remains, and the next process uses it.
     let _ = remove_file_if_exists(&data.join(LOCK_FILE));
@@ -68,8 +68,8 @@ pub(super) fn lock_log(log: &File, store: &Path) -> Result<(), SledOpenError> {
         Err(error) => Err(io_error(store)(error)),
         Ok(false) => {
             let real = store.canonicalize().map_err(io_error(store))?;
-            // The data directory in which the other process has written its id. It is this one's, and has the id of this
-            // process, if the file was removed while the other process held it.
+            // The other process has written its id into its data directory. If that is this one's, and the lock file was
+            // removed, this process has written its own id there.
             let data = real.parent().unwrap_or(&real);
             let holder = read_holder(data).filter(|id| *id != process::id());
             Err(in_use(data, holder))

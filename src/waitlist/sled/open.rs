@@ -28,7 +28,7 @@ use super::{
     },
     lock::{lock_data_dir, lock_log, remove_lock_file},
     record::FORMAT_WITHOUT_EVENTS,
-    restore,
+    restore::{self, RESTORE_DIR},
     scratch_copy::{LOG_FILE, ScratchCopy},
 };
 use crate::exit::print_stderr;
@@ -42,12 +42,13 @@ impl SledWaitlist {
     /// Returns whether there is a list in a data directory.
     ///
     /// # Errors
-    /// Fails if the directory cannot be read, or if its list was removed, so that none may be created.
+    /// Fails if the directory cannot be read, or if no list may be created in it: its list was removed, or a restore was
+    /// interrupted.
     pub fn exists_in(data: &Path) -> Result<bool, SledOpenError> {
         let exists = |name| data.join(name).try_exists().map_err(io_error(data));
         if exists(STORE_DIR)? {
             Ok(true)
-        } else if exists(CREATED_FILE)? {
+        } else if exists(CREATED_FILE)? || exists(RESTORE_DIR)? {
             Err(SledOpenError::Missing(data.to_owned()))
         } else {
             Ok(false)
@@ -97,7 +98,7 @@ pub(super) fn open(
     file_guard::note_creation(data);
     // An earlier start may have been interrupted before this step.
     sync_ancestors(data).map_err(to_open_error)?;
-    let files = FileGuard::new(log, log_path, high_water_mark).map_err(to_open_error)?;
+    let files = FileGuard::new(log, log_path, high_water_mark);
     Ok((SledCommitter::new(database, records, contents, files), lock))
 }
 
@@ -106,8 +107,8 @@ fn lock_or_create(data: &Path, new_list_key: ListKey) -> Result<File, SledOpenEr
     let to_open_error = io_error(data);
     let is_new_directory = !data.exists();
     let lock = lock_data_dir(data)?;
-    restore::remove_leftovers(data).map_err(to_open_error)?;
     if SledWaitlist::exists_in(data)? {
+        restore::remove_leftovers(data).map_err(to_open_error)?;
         return Ok(lock);
     }
     if let Err(error) = create(data, new_list_key) {

@@ -22,7 +22,7 @@ use super::{
 };
 
 /// The data directory of the new list, in that of the list.
-const RESTORE_DIR: &str = "waitlist.restore";
+pub(super) const RESTORE_DIR: &str = "waitlist.restore";
 /// The old store in it.
 const OLD_STORE_DIR: &str = "old";
 

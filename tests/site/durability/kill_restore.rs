@@ -52,16 +52,21 @@ fn kill_at_each(
             [people.as_str(), "0\n", ""].contains(&&*count),
             "{fault}: {count}"
         );
+        let beside = sandbox.path().join(store).join("waitlist.restore");
         if count != people {
             without_effect += 1;
             assert!(!is_finished, "{fault}");
+            // No start creates an empty list in its place.
+            if count.is_empty() && beside.exists() {
+                let start = run(&["add", "ann@example.com", "--store", store]);
+                assert_eq!(start.get_output().status.code(), Some(3), "{fault}");
+            }
             run(&restore).success();
         } else if !is_finished {
             complete += 1;
         }
         let backup = run(&["backup", "--store", store]).stdout();
         assert_eq!(backup.lines().count(), 2 * PEOPLE + 4, "{fault}");
-        let beside = sandbox.path().join(store).join("waitlist.restore");
         assert!(!beside.exists(), "{fault}");
         if is_finished {
             break;
