@@ -93,7 +93,11 @@ fn unquote(value: &str) -> &str {
 
 /// Returns the id for the name of a file, such as `we-are-open` for `We are open.md`.
 pub(super) fn id_from_name(file_name: &str) -> Result<MessageId, TemplateError> {
-    let stem = file_name.rsplit(['/', '\\']).next().unwrap_or_default();
+    // `/dev/stdin` has the same name for every message.
+    let stem = match file_name.starts_with("/dev/") {
+        true => "",
+        false => file_name.rsplit(['/', '\\']).next().unwrap_or_default(),
+    };
     // `news.1` and `news.2` are two messages.
     let stem = match stem.rsplit_once('.') {
         Some((stem, "md" | "markdown" | "txt")) => stem,
