@@ -83,7 +83,7 @@ fn build_host(out: &Path, host: &Path) {
     cargo.args(["build", "--quiet", "--locked", "--package", "island-host"]);
     cargo.args(["--profile", "wasm-release", "--target", WASM_TARGET]);
     cargo.arg("--target-dir").arg(&front);
-    // They are for this machine, and clippy's.
+    // They are meant for programs of this machine, or come from clippy.
     for variable in [
         "CARGO_ENCODED_RUSTFLAGS",
         "RUSTFLAGS",

@@ -10,7 +10,7 @@
 //! |---|---|---|
 //! | 5 | [`cli`] | the commands, and the socket by which they reach a running server |
 //! | 4 | [`server`] | the HTTP server: connections, routes, server functions, cached pages, files, limits, errors; confirmations and the webhook |
-//! | 3 | [`page`] | what the server renders: the two pages with their sections, islands and metadata |
+//! | 3 | [`page`] | what the server renders: the pages with their sections, islands and metadata |
 //! | 3 | [`mail`] | messages to the people on the list: their text, and the connection to the mail server |
 //! | 2 | [`waitlist`] | the list: e-mail addresses, the trait of a store, and the two stores, sled and PostgreSQL |
 //! | 1 | [`copy`] | every text and link that a visitor reads |

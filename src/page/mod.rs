@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `document` | the HTML document around the sections: `<head>`, navigation, main, footer |
 //! | `head` | the script in `<head>`, and the fonts and the boot script that it loads |
-//! | `sections` | one component per section of the landing page, and the not-found page |
+//! | `sections` | one component per section of the landing page, and the contents of the other pages |
 //! | `island` | the element of a React island, with its markup and properties |
 //! | `metadata` | the tags for search engines and link previews, JSON-LD, `robots.txt` and the like |
 //!

@@ -7,7 +7,7 @@ use crate::{
     waitlist::{ListKey, StoreError, Waitlist},
 };
 
-/// Reads the key from the list once: it never changes while a server runs.
+/// Reads the key from the list once. Only a restore changes it, and servers must be stopped before one.
 pub(super) struct ListKeyCache {
     list: Arc<dyn Waitlist>,
     key: OnceLock<ListKey>,

@@ -16,7 +16,7 @@ use crate::{
     process::{Sandbox, ServerProcess, landing, signal, wait_until},
 };
 
-/// Otherwise the kernel ignores their SYN, and they repeat it after a second.
+/// If the kernel's queue were full, it would ignore their SYN, and they would repeat it after a second.
 #[test]
 fn connections_wait_while_a_new_list_is_created() {
     let sandbox = Sandbox::new();
@@ -24,7 +24,7 @@ fn connections_wait_while_a_new_list_is_created() {
     let connect = || TcpStream::connect_timeout(&addr, Duration::from_secs(3));
     let data = sandbox.path().join("data");
     fs::create_dir(&data).expect("writable");
-    let lock = File::open(&data).expect("readable");
+    let lock = File::create(data.join("lock")).expect("writable");
     lock.lock().expect("a free lock");
     let mut start = landing(sandbox.path());
     start.args(["--addr", &addr.to_string()]);

@@ -1,4 +1,5 @@
-//! The sections of the pages: one file and one component each. Their texts are in [`crate::copy`].
+//! The sections of the landing page, and the contents of the other pages: one file and one component each. Their texts are in
+//! [`crate::copy`].
 
 use leptos::prelude::*;
 

@@ -209,7 +209,7 @@ impl Task<'_> {
     }
 }
 
-/// Returns whether a refusal does not say that it is about the person, as `550 relay not permitted` does not. The person gets
+/// Returns whether a refusal may be about something other than the person, such as `550 relay not permitted`. The person gets
 /// the message if the owner fixes the cause before the last attempt.
 fn is_unexplained(status: &DeliveryStatus) -> bool {
     let reply = status.reply.as_ref();

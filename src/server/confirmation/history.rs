@@ -1,7 +1,7 @@
 //! The attempts of the last 24 hours. All limits follow from them: the budget, the share of each client and each mailbox in it,
 //! and the pauses of clients whose messages the mail server objects to.
 //!
-//! After a restart, the ledger still has the attempts, but not the clients. Its size is that of the budget.
+//! After a restart, the ledger still has the attempts, but not the clients. The history is at most as long as the budget.
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
@@ -16,10 +16,10 @@ pub(super) const MAILBOX_MESSAGES_MAX: usize = 5;
 /// The same for a person who has left. A stranger may sign that person up again and again. The first one may have come before
 /// the person left.
 pub(super) const SUPPRESSED_MESSAGES_MAX: usize = 2;
-/// Number of bad addresses in 24 hours from which on a client must wait, if they are more than a share of its messages:
+/// Number of bad addresses in 24 hours from which on a client must wait, if they are more than one in so many of its messages:
 /// thousands of people may be behind one address, and some of them mistype theirs.
 const BAD_ADDRESSES_MAX: u32 = 5;
-const BAD_ADDRESSES_SHARE: u32 = 20;
+const BAD_ADDRESSES_DIVISOR: u32 = 20;
 /// The same for all clients together: a share of the budget, but at least this number. Providers block senders who write to
 /// many addresses that do not exist.
 const ALL_BAD_ADDRESSES_MIN: u32 = 20;
@@ -27,7 +27,7 @@ const ALL_BAD_ADDRESSES_MIN: u32 = 20;
 /// The first pause after trouble, and the longest one. The first ones are short, because some servers object to a recipient
 /// with the codes of an objection to the sender, such as 4.7.1 for greylisting.
 const FIRST_PAUSE: Duration = Duration::from_secs(5);
-pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(15 * 60);
+pub(super) const LONGEST_CLIENT_PAUSE: Duration = Duration::from_secs(15 * 60);
 
 pub(super) const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -111,8 +111,8 @@ impl History {
         self.attempts.push_back(attempt);
     }
 
-    /// Takes the attempts of a message in the ledger into account, which has those of other processes too: those of deliveries
-    /// from the number `from` on.
+    /// Replaces what is known of deliveries from the number `from` on by what the ledger says, which has those of other processes
+    /// too. Keeps this process's own attempts, whose clients the ledger does not know.
     pub(super) fn merge(
         &mut self,
         kind: MessageKind,
@@ -175,11 +175,11 @@ impl History {
         }
     }
 
-    /// Returns whether every client must wait that has named an address that does not exist: there were too many.
+    /// Returns whether there were too many addresses that do not exist. Then one of a client is too many.
     pub(super) fn has_many_bad_addresses(&self) -> bool {
         let attempts = self.attempts.iter();
         let bad = attempts.filter(|attempt| attempt.result == AttemptResult::BadAddress);
-        let max = (self.per_day / BAD_ADDRESSES_SHARE).max(ALL_BAD_ADDRESSES_MIN);
+        let max = (self.per_day / BAD_ADDRESSES_DIVISOR).max(ALL_BAD_ADDRESSES_MIN);
         bad.count() >= max as usize
     }
 
@@ -190,7 +190,7 @@ impl History {
         troubles.map(|it| it.by).collect::<HashSet<_>>().len()
     }
 
-    /// Returns whether a mailbox has had this number of codes. A stranger can cause nothing else.
+    /// Returns whether a mailbox has had this number of codes. A stranger cannot cause welcomes.
     pub(super) fn has_had(&self, max: usize, mailbox: AddressHash, recipient: AddressHash) -> bool {
         let arrived = self.codes().filter(|attempt| {
             attempt.result.may_have_arrived()
@@ -218,7 +218,7 @@ impl Shares {
     pub(super) fn rank(&self, by: ClientKey, now: SystemTime) -> Option<u32> {
         let share = self.clients.get(&by).copied().unwrap_or_default();
         let is_careless = share.bad_addresses >= self.bad_addresses_max
-            && share.bad_addresses * BAD_ADDRESSES_SHARE > share.attempts;
+            && share.bad_addresses * BAD_ADDRESSES_DIVISOR > share.attempts;
         let is_within_pause = |at| age(at, now) < pause_after(share.troubles);
         let waits = share.troubles > 0 && share.last_at.is_some_and(is_within_pause);
         (share.attempts < self.left && !is_careless && !waits).then_some(share.attempts)
@@ -227,7 +227,7 @@ impl Shares {
 
 /// Returns the pause after this number of troubles in a row.
 pub(super) fn pause_after(troubles: u32) -> Duration {
-    doubled_pause(FIRST_PAUSE, troubles, LONGEST_PAUSE)
+    doubled_pause(FIRST_PAUSE, troubles, LONGEST_CLIENT_PAUSE)
 }
 
 /// Returns the pause after something has failed this number of times: the first one, doubled each time, up to the longest.

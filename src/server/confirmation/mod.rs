@@ -66,7 +66,7 @@ pub use recipients::{Recipients, count_recent};
 pub(super) use task::run;
 use tries::Tries;
 
-/// Minimum time between two promises to ask a person who joins again. So at least this time is between two messages.
+/// Minimum time between two promises to ask a person who joins again.
 const PROMISE_INTERVAL: Duration = Duration::from_secs(60 * 60);
 
 /// Maximum number of people who are remembered as queued, which takes about 9 MB.
@@ -80,8 +80,9 @@ pub struct ConfirmationSender {
     settings: ConfirmSettings,
     client: SmtpClient,
     signer: Option<DkimSigner>,
-    /// The message to people who have confirmed, if they have since it was begun.
+    /// The message to people who have confirmed.
     welcome: Option<Template>,
+    /// When it was begun. Only people who have confirmed since get it.
     welcome_since: Option<SystemTime>,
     /// Time between two sweeps: an hour.
     pub sweep_interval: Duration,
@@ -151,7 +152,8 @@ pub(super) struct Confirmation {
     key: Arc<ListKeyCache>,
     standings: Arc<StandingsCache>,
     queue: Mutex<Queue>,
-    /// The keys of the addresses that this process has queued for a code, the last ones first.
+    /// The keys of the addresses that this process has queued for a code, the last ones first. So people who join again and
+    /// again do not make the task read the ledger each time.
     queued: Mutex<LruCache<String, ()>>,
     /// Wakes the task when somebody has signed up or confirmed.
     wake: Notify,
@@ -199,8 +201,9 @@ impl Confirmation {
         let mut queued = self.queued.lock().unwrap_or_else(PoisonError::into_inner);
         let is_queued = queued.put(email.key(), ()).is_some();
         match promise {
-            // Another process may have promised it, and was killed. The ledger says whether the person has the message.
             Promise::Recent if is_queued => self.queue().add_client(email, client.customer()),
+            // A recent promise may be that of another process, which was killed. The ledger says whether the person has the
+            // message.
             _ => self.queue().add(email.clone(), client.customer()),
         }
         self.wake.notify_one();
@@ -217,8 +220,8 @@ impl Confirmation {
         }
         let now = SystemTime::now();
         match entry.asked_at.map(|asked_at| age(asked_at, now)) {
-            // Only by a confirmation can somebody come back who was suppressed, perhaps before the owner corrected the
-            // address.
+            // Nobody has asked the person. If the address is suppressed, perhaps because the owner corrected it, only a
+            // confirmation lifts that.
             None if !self.list.is_suppressed(email).await? => return Ok(Promise::NotNeeded),
             Some(age) if age < PROMISE_INTERVAL => return Ok(Promise::Recent),
             _ => {}

@@ -16,7 +16,7 @@ const PEOPLE_MAX: usize = 1 << 14;
 const PEOPLE_OF_CLIENT_MAX: usize = PEOPLE_MAX / 8;
 /// Maximum number of clients of a person.
 const CLIENTS_MAX: usize = 8;
-/// Maximum number of people of each kind of message who are not waiting for it now.
+/// Number of people who wait for a kind of message, from which on only people who have just signed up are added.
 pub(super) const LATER_MAX: usize = PEOPLE_MAX / 2;
 
 /// A message that waits to be sent.
@@ -60,7 +60,8 @@ struct QueuedMessage {
     message: PendingMessage,
     /// Not to be sent before.
     at: Instant,
-    /// The person of a client with the highest one is next.
+    /// The highest one of a client is next. It is positive for sign-ups, the newest first, and negative for the others, the
+    /// oldest first.
     order: i64,
 }
 

@@ -23,7 +23,7 @@ const ATTEMPTS_MAX: u32 = 20;
 /// sent. They double, up to the longest one.
 const DEFERRED_PAUSE: Duration = Duration::from_secs(60);
 const UNKNOWN_PAUSE: Duration = Duration::from_secs(10);
-const LONGEST_PAUSE: Duration = Duration::from_secs(6 * 60 * 60);
+const LONGEST_RETRY_PAUSE: Duration = Duration::from_secs(6 * 60 * 60);
 
 /// The people who got a message, by the hashes of their addresses.
 pub struct Recipients {
@@ -182,7 +182,7 @@ fn retry_pause(kind: MessageKind, delivery: &DeliveryStart) -> Option<Duration> 
         (DeliveryState::Sending | DeliveryState::Unknown, Code) => UNKNOWN_PAUSE,
         _ => return None,
     };
-    let pause = doubled_pause(first, delivery.attempts, LONGEST_PAUSE);
+    let pause = doubled_pause(first, delivery.attempts, LONGEST_RETRY_PAUSE);
     (delivery.attempts < ATTEMPTS_MAX).then_some(pause)
 }
 
@@ -217,8 +217,8 @@ pub(super) fn recent_attempts(
     let mut recent = Vec::new();
     for (number, delivery) in (from..).zip(deliveries) {
         // A delivery that has begun has no time until it is tried again.
-        let is_open = delivery.attempts < ATTEMPTS_MAX;
-        let at = delivery.status.since.or(is_open.then_some(now));
+        let may_be_tried = delivery.attempts < ATTEMPTS_MAX;
+        let at = delivery.status.since.or(may_be_tried.then_some(now));
         let Some(at) = at.filter(|at| age(*at, now) < DAY) else {
             continue;
         };
@@ -240,7 +240,7 @@ pub(super) fn recent_attempts(
                 by: None,
                 result,
             });
-            before += doubled_pause(UNKNOWN_PAUSE, attempt - 1, LONGEST_PAUSE);
+            before += doubled_pause(UNKNOWN_PAUSE, attempt - 1, LONGEST_RETRY_PAUSE);
         }
     }
     recent

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Confirmation,
     history::{
-        AttemptResult, DeliveryAttempt, History, LONGEST_PAUSE, MAILBOX_MESSAGES_MAX,
+        AttemptResult, DeliveryAttempt, History, LONGEST_CLIENT_PAUSE, MAILBOX_MESSAGES_MAX,
         SUPPRESSED_MESSAGES_MAX, pause_after,
     },
     kind::MessageKind,
@@ -42,7 +42,7 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
 const CLIENTS_TOGETHER: usize = 3;
 /// Number of messages in a row that are not accepted, at which the owner is warned, also if few people sign up.
 const OBJECTIONS_WARNED: u32 = 3;
-/// The longest pause for everybody after trouble: three clients can cause it, and somebody else must be asked within a minute.
+/// The longest pause for everybody after trouble: strangers can cause it, and somebody else must be asked within a minute.
 const LONGEST_PAUSE_FOR_ALL: Duration = Duration::from_secs(45);
 /// How often a delivery is added at once after other processes have added theirs.
 const ADDITIONS_MAX: u32 = 20;
@@ -85,10 +85,10 @@ pub(in crate::server) async fn run(confirmation: &Confirmation, stopping: &Cance
     }
 }
 
-/// Why a person was not asked.
+/// Why a message was not sent.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum SendError {
-    /// The store fails. The ledger may have the attempt, whose result is unknown then: the message is sent again.
+    /// The store fails. The ledger may have the attempt, whose result is unknown then: a code is sent again, a welcome is not.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The message cannot be written, to anybody. Nothing was recorded.
@@ -198,7 +198,7 @@ impl Task<'_> {
             Err(error) => {
                 let pause = match error {
                     SendError::Store(_) => STORE_PAUSE,
-                    SendError::Message(_) => LONGEST_PAUSE,
+                    SendError::Message(_) => LONGEST_CLIENT_PAUSE,
                 };
                 self.pause(pause, &error.to_string());
                 self.confirmation.queue().add_later(message, Instant::now());
@@ -222,7 +222,7 @@ impl Task<'_> {
         let recipient = key.hash(entry.email.key());
         let mailbox = hash_mailbox(&key, &entry.email);
         let mut additions = 0..ADDITIONS_MAX;
-        // A sweep has found the person too, another process has asked, or the person has joined again during the message.
+        // Perhaps a sweep or another process was faster, or the person has joined again during the message.
         if retry.is_none() && self.was_sent(kind, recipient, &entry) {
             let due = self.due_by_ledger(kind, recipient, &entry).await?;
             // A pause also if the other process is sending the message now: it may be killed before it has a result.
@@ -234,7 +234,7 @@ impl Task<'_> {
         let is_suppressed = self.confirmation.list.is_suppressed(&entry.email).await?;
         let (delivery, status) = loop {
             let is_full = self.is_full(kind, mailbox, recipient, is_suppressed);
-            // A message that the mailbox may have is sent again when there is room: the next sweeps find it.
+            // When there is room, the next sweeps find a message that is sent again. Nobody is welcomed who has left.
             if is_full && retry.is_some() || is_suppressed && kind == MessageKind::Welcome {
                 return Ok(None);
             }
@@ -309,7 +309,7 @@ impl Task<'_> {
         if !result.is_trouble() {
             (self.troubles, self.objections) = (0, 0);
             if result == AttemptResult::BadAddress && self.history.has_many_bad_addresses() {
-                self.pause(LONGEST_PAUSE, "too many addresses do not exist");
+                self.pause(LONGEST_CLIENT_PAUSE, "too many addresses do not exist");
             }
             return;
         }

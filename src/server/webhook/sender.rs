@@ -36,12 +36,11 @@ pub struct WebhookTimes {
     pub poll_interval: Duration,
     /// The first pause after a failure.
     pub shortest_pause: Duration,
-    /// The longest pause of all events. Once nothing was accepted for this time, a failure is reported that comes after a
-    /// success. It is short, so that the events which the receiver cannot handle let the others pass within hours, even if
-    /// they are many.
+    /// The longest pause of all events. It is short, so that the events which the receiver cannot handle let the others pass
+    /// within hours, even if they are many. Once nothing was accepted for this time, a failure is reported again.
     pub longest_pause_for_all: Duration,
-    /// The longest pause of a person whose event has failed. Once nothing was accepted for this time, old events are given
-    /// up without a try.
+    /// The longest pause of a person whose event has failed. Once nothing was accepted for this time, events older than
+    /// `max_age` are given up without a try.
     pub longest_pause: Duration,
     /// The age at which an event that fails is given up.
     pub max_age: Duration,

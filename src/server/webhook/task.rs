@@ -18,8 +18,8 @@ use crate::{
     waitlist::{EVENT_LEASE, Event, StoreError, Waitlist},
 };
 
-/// Time after which the task asks for the events again, to keep the lease. A request that begins before ends before the
-/// lease does.
+/// Time after which the task asks for the events again, to keep the lease. A request that begins earlier ends before the
+/// lease.
 const LEASE_RENEWAL: Duration = Duration::from_secs(EVENT_LEASE.as_secs() / 3);
 /// Pause after the store has failed.
 const STORE_PAUSE: Duration = Duration::from_secs(5);
@@ -34,7 +34,7 @@ pub async fn run_webhook(sender: &WebhookSender, list: &dyn Waitlist) {
         failed: HashMap::new(),
         failing_since: None,
         is_reported: false,
-        has_reported: false,
+        was_any_reported: false,
         paused_until: Instant::now(),
         is_stopped: false,
         given_up: 0,
@@ -71,10 +71,10 @@ struct Task<'a> {
     failed: HashMap<String, Instant>,
     /// Since when no event was accepted.
     failing_since: Option<Instant>,
-    /// Whether that was reported.
+    /// Whether this failure was reported.
     is_reported: bool,
-    /// Whether it or an earlier failure was reported.
-    has_reported: bool,
+    /// Whether any failure was reported.
+    was_any_reported: bool,
     /// Until when all events wait.
     paused_until: Instant,
     /// Whether the list records no events.
@@ -125,7 +125,7 @@ impl Task<'_> {
         let age = SystemTime::now().duration_since(event.at);
         let (age, key) = (age.unwrap_or_default(), event.email.key());
         let is_old = age > self.sender.times.max_age;
-        // No server may have run for days, so an old event is tried too, unless nothing has worked for long.
+        // Perhaps no server has run for days, so an old event is tried too, unless nothing has worked for long.
         let longest_pause = self.sender.times.longest_pause;
         let failing_for = self.failing_since.map(|it| it.elapsed());
         let is_hopeless = is_old && failing_for > Some(longest_pause);
@@ -169,8 +169,8 @@ impl Task<'_> {
     fn note_failure(&mut self, reason: &str) {
         let pause = self.sender.times.longest_pause_for_all;
         let is_outage = self.failing_since.is_some_and(|it| it.elapsed() > pause);
-        if !self.is_reported && (is_outage || !self.has_reported) {
-            (self.is_reported, self.has_reported) = (true, true);
+        if !self.is_reported && (is_outage || !self.was_any_reported) {
+            (self.is_reported, self.was_any_reported) = (true, true);
             tracing::warn!(
                 "the webhook fails: {reason}; events are sent again for three days, with growing pauses; `landing check` \
                  counts those that wait"

@@ -27,7 +27,7 @@ use super::{
 
 /// Maximum number of requests in a batch, and so of entries in a statement.
 const BATCH_MAX_REQUESTS: usize = 512;
-/// Maximum number of requests that a batch waits for. It waits for as many as arrived during the last batch.
+/// Maximum number of requests that a batch waits for. It waits for as many as the last batch had, and arrived during it.
 ///
 /// A transaction costs the database as much as twenty sign-ups in it. Without the wait, clients split into two groups
 /// that alternate. With three instances and 16 clients, the database then did 70 % more work per client, and a fifth

@@ -26,8 +26,8 @@ use super::{
 /// `leased_until`. `waitlist_events` has the events, in the order of `number` for each person: the second change of a
 /// person waits for the first one, so its number is higher.
 ///
-/// It is created only if there is no trigger of this name: a change of the function needs another name for both, and drops the
-/// old trigger, or each change would be recorded twice.
+/// These statements run only if there is no trigger of this name. So a change of the function needs another name for both, and
+/// must drop the old trigger, or each change would be recorded twice.
 ///
 /// The trigger runs with the rights of its creator, so that a user who may only change people records events too. It looks for
 /// tables in the schema of the list alone: temporary ones, which come first by default, are that user's.
@@ -105,8 +105,8 @@ pub(super) const STOP_EVENTS: &str =
 
 /// Takes the events with numbers above $1 for the process $2, for $3 milliseconds, and returns the first $4 of them. It
 /// takes none that another process has. A lease that ends later than any can does not count: the database's clock was
-/// ahead. `now()` would be too early: this statement may have waited for the one that got the lease. It takes no event of a
-/// person if an earlier one of that person waits, perhaps because it was committed later. Returns a row of NULL if there are
+/// ahead. `now()` would be too early: this statement may have waited for the one that got the lease. It leaves out a person
+/// who has an event with a number up to $1: that one has failed, or was committed later. Returns a row of NULL if there are
 /// none, and no row if the list records none.
 const TAKE_EVENTS: &str = "
     WITH leased AS (

@@ -108,6 +108,7 @@ impl PostgresWaitlist {
         );
         let state = Arc::new(State::new());
         let (sender, receiver) = mpsc::channel();
+        // Not `block_on`: the caller may be a task of another runtime.
         {
             let (reader_connector, state) = (Arc::clone(&reader_connector), Arc::clone(&state));
             runtime.spawn(async move {
