@@ -39,7 +39,10 @@ static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().expect("a ru
 
 /// Opens a list, as one instance does.
 pub(super) fn open(url: &DatabaseUrl) -> PostgresWaitlist {
-    PostgresWaitlist::open(url, RUNTIME.handle(), true).expect("the list opens")
+    let open = || PostgresWaitlist::open(url, RUNTIME.handle(), true);
+    // On a busy machine, a connection may take longer than two seconds.
+    let opened = open().or_else(|_| open()).or_else(|_| open());
+    opened.expect("the list opens")
 }
 
 fn open_url(url: &str) -> PostgresWaitlist {
