@@ -16,8 +16,8 @@ pub(super) const MAILBOX_MESSAGES_MAX: usize = 5;
 /// The same for a person who has left. A stranger may sign that person up again and again. The first one may have come before
 /// the person left.
 pub(super) const SUPPRESSED_MESSAGES_MAX: usize = 2;
-/// Number of bad addresses in 24 hours from which on a client must wait, if they are more than one in so many of its messages:
-/// thousands of people may be behind one address, and some of them mistype theirs.
+/// Number of bad addresses in 24 hours from which on a client must wait, if they are more than one in
+/// [`BAD_ADDRESSES_DIVISOR`] of its messages: thousands of people may be behind one address, and some of them mistype theirs.
 const BAD_ADDRESSES_MAX: u32 = 5;
 const BAD_ADDRESSES_DIVISOR: u32 = 20;
 /// The same for all clients together: a share of the budget, but at least this number. Providers block senders who write to

@@ -33,7 +33,7 @@ pub(super) struct PendingMessage {
 }
 
 impl PendingMessage {
-    /// Creates a message to a person whom a sweep has found, or who has confirmed a moment ago.
+    /// Creates a message to a person who was found by a sweep, or has confirmed a moment ago.
     pub(super) fn found(kind: MessageKind, email: Email, retry: Option<DeliveryStart>) -> Self {
         Self {
             kind,

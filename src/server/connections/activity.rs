@@ -37,7 +37,7 @@ pub(super) struct State {
     is_http2: bool,
     /// The body of the last request has not ended. hyper closes the connection after a response to a part of a request.
     pub(super) has_body: bool,
-    /// The server reads the body of the last request, so the request is about to have an effect. Until it has a response, the
+    /// The server has begun to read the body of the last request, which is about to have an effect. Until the next request, the
     /// kernel is asked whether the client has closed the connection.
     pub(super) is_body_read: bool,
     /// The request is a form, so its client reads HTML.

@@ -41,7 +41,7 @@
 //! | `RECORD_EVENTS` | the epoch | it does the same again |
 //! | `TAKE_EVENTS` | a client that is gone has the events until its lease ends | the same client has them |
 //! | `FINISH_EVENTS` | the numbers and ids of the events | the same |
-//! | `CREATE_EVENTS` | what exists stays, and the trigger is created anew | the same |
+//! | `CREATE_EVENTS` | what exists stays, and the trigger is created again | the same |
 //! | `create_missing_slots` | what exists stays; the others have the epoch of the list, which they wait for | the same |
 //! | `CREATE_LIST_KEY`, `RECORD_FORMAT` | what exists stays | the same |
 //! | `TOUCH_SLOT`, `probe` | they change nothing | the same |
