@@ -4,7 +4,7 @@ use anyhow::{Context, bail};
 
 use super::{
     people_args::{Change, PeopleArgs},
-    terminal::question::Terminal,
+    terminal::question::{ask, can_ask},
 };
 
 #[derive(clap::Args)]
@@ -36,12 +36,10 @@ const QUESTION: &str = "For people who do not want mail, unsubscribe keeps a has
 
 pub(super) fn run(args: &EraseArgs) -> anyhow::Result<()> {
     args.people.change(|| {
-        let terminal = Terminal::open().filter(|_| !args.people.dry_run && !args.yes);
-        let Some(mut terminal) = terminal else {
+        if args.people.dry_run || args.yes || !can_ask() {
             return Ok(Change::Erase);
-        };
-        let key = terminal.key(QUESTION, "uec");
-        match key.context("nothing was changed")? {
+        }
+        match ask(QUESTION, "uec").context("nothing was changed")? {
             'u' => Ok(Change::Unsubscribe),
             'e' => Ok(Change::Erase),
             _ => bail!("nothing was changed"),

@@ -61,7 +61,8 @@ pub(super) fn run(args: &RestoreArgs) -> anyhow::Result<()> {
     json["file"] = json!(name);
     json["created_at"] = json!(created_at);
     args.common.output.print(&json, |out| match args.dry_run {
-        true => writeln!(out, "{counts} would be restored from {name}"),
+        // The list may be the one that a new one replaces later, so it need not be empty.
+        true => writeln!(out, "{name} is complete: {counts}"),
         false => writeln!(out, "{counts} restored from {name}"),
     })?;
     print_stderr(&format!(

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     cli::{terminal::progress::progress, waitlist_handle::WaitlistHandle},
-    waitlist::{CALL_MAX, InvalidSource, JoinOutcome},
+    waitlist::{CALL_MAX, InvalidSource, JoinOutcome, Selection},
 };
 
 /// Suppresses the people who have left, durably, and then adds the others. The report counts what was done, also if it fails.
@@ -51,7 +51,19 @@ pub(super) fn count(
         Some(list) => (list.are_listed(&emails)?, Some(list.suppressions()?)),
         None => (vec![false; emails.len()], None),
     };
-    let are_suppressed = are_listed[..leavers].iter().map(|is_listed| !is_listed);
+    // The store suppresses also people who await a confirmation: nobody knows who has signed them up.
+    let mut awaiting = HashSet::new();
+    if let Some(list) = list.filter(|_| leavers > 0) {
+        for entry in list.entries(Selection::default())?.entries {
+            let entry = entry?;
+            if entry.awaits_confirmation() {
+                awaiting.insert(entry.email.key());
+            }
+        }
+    }
+    let left = emails[..leavers].iter().zip(&are_listed);
+    let are_suppressed =
+        left.map(|(email, is_listed)| !is_listed || awaiting.contains(&email.key()));
     report.count_leavers(&are_suppressed.collect::<Vec<_>>());
     let mut added = HashSet::new();
     let people = emails.iter().zip(are_listed).skip(leavers);
@@ -160,7 +172,8 @@ impl ImportReport {
             ),
             (
                 self.left - self.suppressed_leavers,
-                "left the other list, but are on this one and stay: see `landing unsubscribe --file`",
+                "left the other list, but are on this one and stay: to take them off, run `landing unsubscribe --file` \
+                 with a file of only these people",
             ),
             (
                 self.undecided,

@@ -2,7 +2,7 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    time::SystemTime,
+    time::{SystemTime, UNIX_EPOCH},
 };
 
 use anyhow::{Context, anyhow, bail, ensure};
@@ -13,7 +13,7 @@ use super::{
     options::PlanOptions,
     plan::{Field, Plan, Use, Verdict},
     question::{Question, guess_status, open_questions},
-    table::{Row, Table},
+    table::{Row, Table, UNCLOSED},
     text::quoted,
     times,
 };
@@ -49,7 +49,7 @@ pub(super) struct Checked<'a> {
     pub(super) people: Vec<Person>,
     /// The lines of the other rows, and why they cannot be read.
     pub(super) invalid: Vec<(u64, String)>,
-    /// Whether they are left out.
+    /// Whether they are left out, if that is possible.
     skips_invalid: bool,
 }
 
@@ -81,12 +81,20 @@ impl Checked<'_> {
             let questions = self.questions.iter().filter_map(|it| it.text.as_deref());
             return Some(questions.collect::<Vec<_>>().join("\n  "));
         }
-        let is_obstacle = !self.invalid.is_empty() && !self.skips_invalid;
+        let rows = &self.table.rows;
+        // Nobody knows how many people are in a row that is not closed.
+        let can_skip = rows.iter().all(|row| row.cells != Err(UNCLOSED));
+        let are_skipped = self.skips_invalid && can_skip;
+        let is_obstacle = !self.invalid.is_empty() && !are_skipped;
+        let or_skip = match can_skip {
+            true => ", or leave them out with --skip-invalid",
+            false => "",
+        };
         is_obstacle.then(|| {
             format!(
-                "{} of {} rows cannot be read, see above; correct the file, or leave them out with --skip-invalid",
+                "{} of {} rows cannot be read, see above; correct the file{or_skip}",
                 self.invalid.len(),
-                self.table.rows.len()
+                rows.len()
             )
         })
     }
@@ -242,9 +250,11 @@ fn time(cells: &StringRecord, plan: &Plan, field: Field) -> anyhow::Result<Optio
     let time = time
         .with_context(|| format!("invalid time in column {}; see --date-format", field.name()))?;
     match time_problem(time) {
-        // The clock of a server may have been wrong.
-        Some(problem) if !plan.is_own => bail!(problem),
-        _ => Ok(Some(time)),
+        // The clock of a server may have been wrong. In another column, such a time may mean that there is none.
+        Some(problem) if !plan.is_own || field != Field::JoinedAt => {
+            bail!("column {}: {problem}", field.name())
+        }
+        _ => Ok(Some(time.max(UNIX_EPOCH))),
     }
 }
 

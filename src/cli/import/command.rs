@@ -2,20 +2,17 @@
 
 use std::{env, mem};
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, bail};
 
 use super::{
     adding::{self, ImportReport},
-    ask::check_asking,
+    check::{Person, check},
     input_file,
-    options::ImportArgs,
+    options::{ImportArgs, parse},
     presets, preview,
     table::Table,
 };
-use crate::cli::{
-    store_location::StoreLocation,
-    terminal::{output::OutputArgs, question::Terminal},
-};
+use crate::cli::{store_location::StoreLocation, terminal::output::OutputArgs};
 
 pub(in crate::cli) fn run(args: &ImportArgs) -> anyhow::Result<()> {
     let output = &args.common.output;
@@ -29,11 +26,10 @@ pub(in crate::cli) fn run(args: &ImportArgs) -> anyhow::Result<()> {
     let nothing = || format!("{name}: nothing was imported");
     let table = input_file::read(path).and_then(|text| Table::read(&text));
     let table = table.with_context(nothing)?;
-    let mut typed = typed_args(&location);
-    let terminal = Terminal::open().filter(|_| !output.json);
-    let checked = check_asking(terminal, &table, &mut typed).with_context(nothing)?;
+    let checked = check(&table, &args.plan).with_context(nothing)?;
     let mut report = ImportReport::new(&checked);
     if let Some(obstacle) = checked.obstacle() {
+        let typed = typed_args(&location);
         output.print(&report, |out| preview::write(out, &checked, &name, &typed))?;
         return Err(anyhow!(obstacle)).with_context(nothing);
     }
@@ -57,6 +53,23 @@ fn typed_args(location: &StoreLocation) -> Vec<String> {
         _ => arg,
     })
     .collect()
+}
+
+/// For tests: reads a file, without a process and a list, as `landing import` does with these options.
+///
+/// # Errors
+/// Why nothing would be imported, below the preview or the invalid rows.
+pub fn import_dry_run(file: &[u8], options: &[&str]) -> anyhow::Result<Vec<Person>> {
+    let args = ["FILE"].iter().chain(options);
+    let args: Vec<_> = args.map(ToString::to_string).collect();
+    let table = Table::read(&input_file::decode(file)?)?;
+    let checked = check(&table, &parse(&args)?.plan)?;
+    let Some(obstacle) = checked.obstacle() else {
+        return Ok(checked.people);
+    };
+    let mut shown = Vec::new();
+    preview::write(&mut shown, &checked, "FILE", &args)?;
+    bail!("{}{obstacle}", String::from_utf8_lossy(&shown))
 }
 
 fn print_presets(output: &OutputArgs) -> anyhow::Result<()> {

@@ -14,8 +14,9 @@ const CONSENT_NAMES: &str =
 const OTHER_NAMES: &str = "sms phone whatsapp push reason campaign title url link token source";
 /// Values that mean it in any column.
 const LEFT_VALUES: &str = "\
-    unsubscribed notsubscribed nonsubscribed optedout optout bounced hardbounced cleaned \
-    complained blacklisted blocklisted suppressed donotcontact abgemeldet désabonné";
+    unsubscribe unsubscribed notsubscribed nonsubscribed optedout optout bounce bounced hardbounce \
+    hardbounced softbounce softbounced cleaned complained blacklisted blocklisted suppressed \
+    donotcontact abgemeldet désabonné";
 /// Answers to the question that the name of a column may be.
 const NO_ANSWERS: &str = "no non nein";
 /// What also means no where a name is about consent.

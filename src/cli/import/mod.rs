@@ -7,14 +7,12 @@
 //! - `input_file`: reads the file. `table`: its rows. `column`: the values of each column.
 //! - `options`: the command line. With `presets`, it says what a column is for.
 //! - `plan`: what each column is for.
-//! - `question`: what the owner must answer, and the answers as arguments of the command. `preview` shows them, and `ask`
-//!   asks on a terminal.
+//! - `question`: what the owner must answer, and the answers as arguments of the command. `preview` shows them.
 //! - `left_words`: the words by which an ignored column is noticed.
 //! - `check`: reads all rows by the plan, before anybody is added. `times`: their times.
 //! - `adding`: adds the people, or counts what that would do. `text`: texts in messages.
 
 mod adding;
-mod ask;
 mod check;
 mod column;
 mod command;
@@ -29,5 +27,5 @@ mod table;
 mod text;
 mod times;
 
-pub use self::{ask::import_dry_run, check::Person, plan::Verdict};
+pub use self::{check::Person, command::import_dry_run, plan::Verdict};
 pub(super) use self::{command::run, options::ImportArgs, table::read_addresses};

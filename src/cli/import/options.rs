@@ -18,7 +18,7 @@ Examples:
 Reads one address per line, CSV (with commas, semicolons or tabs), and JSON lines. A file that `landing export` wrote \
 is imported as it is, and so is one with exactly the columns and values of a preset. For any other file, an option must \
 say what each column means. Without it nothing is imported: a preview shows the columns with their values, and prints \
-the command to complete. On a terminal, the questions are asked one by one.
+the command to complete.
 
 The people in a list of bare addresses are added, whatever the name of the file. If they have left, add --everybody-left.
 
@@ -82,7 +82,7 @@ pub(super) struct PlanOptions {
     pub(super) skip_invalid: bool,
 }
 
-/// Parses the arguments again, with the answers of the owner.
+/// For tests: parses the arguments of the command.
 pub(super) fn parse(args: &[String]) -> Result<ImportArgs, clap::Error> {
     let command = ImportArgs::augment_args(clap::Command::new("import")).no_binary_name(true);
     ImportArgs::from_arg_matches(&command.try_get_matches_from(args)?)

@@ -23,7 +23,7 @@ pub(super) enum Field {
     JoinedAt,
     Source,
     ConfirmedAt,
-    /// When the site promised to ask for a confirmation. An export does not have it.
+    /// When the site promised to ask for a confirmation.
     AskedAt,
 }
 
@@ -82,6 +82,8 @@ pub(super) struct Plan {
     pub(super) preset: Option<&'static str>,
     /// Whether the file is a list of addresses, or an export of this program.
     pub(super) is_own: bool,
+    /// Whether people may have left whom the columns of the preset call active.
+    is_incomplete: bool,
 }
 
 impl StatusValues {
@@ -123,7 +125,7 @@ impl Plan {
                 *used = Some(Use::Unnamed);
             }
         }
-        if options.nobody_left && (everybody_left || plan.has_status()) {
+        if options.nobody_left && (everybody_left || plan.says_who_has_left()) {
             bail!("a column or the preset says who has left, so leave out --nobody-left");
         }
         Ok(plan)
@@ -170,6 +172,7 @@ impl Plan {
         *self = Self {
             uses: table.columns.iter().map(ignored).collect(),
             preset: Some(preset.name.as_str()),
+            is_incomplete: file.is_incomplete,
             ..Self::default()
         };
         self.apply(table, &file.options, false)
@@ -224,6 +227,11 @@ impl Plan {
         }
         self.date_format = options.date_format.clone().or(self.date_format.take());
         Ok(())
+    }
+
+    /// Whether the columns say of everybody who has left.
+    pub(super) fn says_who_has_left(&self) -> bool {
+        self.has_status() && !self.is_incomplete
     }
 
     /// Whether a column says who has left.

@@ -15,16 +15,11 @@ use crate::{cli::address::without_name, waitlist::Email};
 
 /// A question that nobody has answered. An answer is arguments of the command. It has no `Debug`, because a value may be an
 /// address.
-#[derive(Default)]
 pub(super) struct Question {
     /// What it is, and which options answer it. Those about a column that only may be the right one are part of others.
     pub(super) text: Option<String>,
     /// The best answer. The owner must complete some before the command runs.
     pub(super) proposal: Vec<String>,
-    /// What a terminal asks, and the arguments that each key means. Without keys, it takes the proposal. A key without
-    /// arguments leaves the question open.
-    pub(super) asked: String,
-    pub(super) answers: Vec<(char, Vec<String>)>,
 }
 
 /// Maximum number of values of a column that is proposed as the one that says who has left, and of such columns.
@@ -37,7 +32,7 @@ const EARLIEST_SIGN_UP: Duration = Duration::from_secs(946_684_800);
 const LEFT_OR_STAY: &str = "--left/--stay/--undecided";
 const NOBODY_OR_EVERYBODY: &str = "--nobody-left/--everybody-left";
 
-/// Returns the questions about a plan, in the order in which they are asked.
+/// Returns the questions about a plan.
 pub(super) fn open_questions(table: &Table, plan: &Plan) -> Vec<Question> {
     if table.rows.iter().all(|row| row.cells.is_err()) {
         return Vec::new();
@@ -61,21 +56,14 @@ pub(super) fn open_questions(table: &Table, plan: &Plan) -> Vec<Question> {
             }
         }
     }
-    if plan.everybody.is_none() {
+    if plan.everybody.is_none() && !plan.says_who_has_left() {
         let guesses = columns().filter(|(it, used)| used.is_none() && may_say_who_left(it));
         let guesses: Vec<_> = guesses.take(STATUS_COLUMNS_MAX).collect();
         for (column, _) in &guesses {
-            let mut question = guess_status(column, None);
-            match plan.has_status() {
-                // Most columns beside the one that says it say nothing.
-                true => question.proposal.clear(),
-                false => rest.retain(|it| it.name != column.name),
-            }
-            questions.push(question);
+            rest.retain(|it| it.name != column.name);
+            questions.push(guess_status(column, None));
         }
-        if !plan.has_status() {
-            questions.push(ask_who_has_left(!guesses.is_empty()));
-        }
+        questions.push(ask_who_has_left(!guesses.is_empty()));
     }
     if unused > 0 {
         let text = format!(
@@ -85,7 +73,6 @@ pub(super) fn open_questions(table: &Table, plan: &Plan) -> Vec<Question> {
             text: Some(text),
             // The other proposals may name all of them.
             proposal: Vec::from_iter((!rest.is_empty()).then(|| "--ignore-rest".to_owned())),
-            ..Question::default()
         });
     }
     questions
@@ -122,47 +109,33 @@ fn ask_fields(table: &Table, plan: &Plan, rest: &mut Vec<&Column>) -> Vec<Questi
 /// Proposes a column for a field, and removes it from the others.
 fn propose(field: Field, column: Option<&Column>, rest: &mut Vec<&Column>) -> Question {
     let text = "which column has the addresses? Answer with --map email=COLUMN";
-    let mut question = Question {
-        text: (field == Field::Email).then(|| text.to_owned()),
-        ..Question::default()
-    };
+    let mut proposal = Vec::new();
     if let Some(Column { name, .. }) = column {
         rest.retain(|it| it.name != *name);
-        let field = field.name();
-        question.asked = format!("Does column {} have the field {field}?", quoted(name));
-        question.proposal = argument("--map", &format!("{field}={name}"));
-        let no = argument("--ignore", name);
-        question.answers = vec![('y', question.proposal.clone()), ('n', no)];
+        proposal = argument("--map", &format!("{}={name}", field.name()));
     }
-    question
+    Question {
+        text: (field == Field::Email).then(|| text.to_owned()),
+        proposal,
+    }
 }
 
-/// Asks how the times of a column are written, if there are some and none of them can be read.
+/// Asks how the times of a column are written, if none of them can be read, and all of them in a common format. Otherwise
+/// the rows are invalid, and named by their lines.
 fn ask_date_format(column: &Column, plan: &Plan) -> Option<Question> {
     let is_readable = |it| times::parse(it, plan.date_format.as_deref()).is_some();
     if column.times().any(is_readable) {
         return None;
     }
     let formats = times::candidates(column.times());
-    let example = times::distinguishing(&formats, column.times())?;
-    let shown = quoted(example);
-    let text = format!("how are times such as {shown} written? Answer with --date-format");
-    let mut question = Question {
-        text: Some(text),
-        ..Question::default()
-    };
-    if let Some(first) = formats.first() {
-        let formats = ('a'..).zip(&formats);
-        let days = formats
-            .clone()
-            .filter_map(|(key, it)| Some((key, times::day(it, example)?)));
-        let days: String = days.map(|(key, day)| format!("({key}) {day}, ")).collect();
-        question.asked = format!("What does {shown} mean? {days}(n)one of these");
-        question.proposal = argument("--date-format", first);
-        let answers = formats.map(|(key, it)| (key, argument("--date-format", it)));
-        question.answers = answers.chain([('n', Vec::new())]).collect();
-    }
-    Some(question)
+    let first = formats.first()?;
+    let example = quoted(times::distinguishing(&formats, column.times())?);
+    Some(Question {
+        text: Some(format!(
+            "how are times such as {example} written? Answer with --date-format"
+        )),
+        proposal: argument("--date-format", first),
+    })
 }
 
 /// Asks what a column says that may say who has left.
@@ -172,37 +145,19 @@ pub(super) fn guess_status(column: &Column, text: Option<String>) -> Question {
         // Such as the time of leaving. An empty cell then means that the person stays.
         false => vec!["*"],
     };
-    let mut question = ask_status(column, &values, text);
-    question.asked += " Or does the column (n)ot say that?";
-    let no = argument("--ignore", &column.name);
-    question.answers.push(('n', no));
-    question
+    ask_status(column, &values, text)
 }
 
-/// Asks what these values mean. `*` is any other value. A terminal asks about one, and next about the others.
+/// Asks what these values mean. `*` is any other value.
 fn ask_status(column: &Column, values: &[&str], text: Option<String>) -> Question {
-    let answer = |option, value: &str| argument(option, &format!("{}={value}", column.name));
     let proposal = values.iter().flat_map(|value| {
         let has_left = left_words::may_mean_left(NameKind::Other, value);
-        answer(if has_left { "--left" } else { LEFT_OR_STAY }, value)
+        let option = if has_left { "--left" } else { LEFT_OR_STAY };
+        argument(option, &format!("{}={value}", column.name))
     });
-    let first = values.iter().copied().min_by_key(|it| *it == "*");
-    let (name, value) = (quoted(&column.name), first.unwrap_or("*"));
-    let shown = match value {
-        "*" => "any other value".to_owned(),
-        value => quoted(value),
-    };
     Question {
         text,
         proposal: proposal.collect(),
-        asked: format!(
-            "People with {shown} in column {name}: have they (l)eft, do they (s)tay, or are they (u)ndecided?"
-        ),
-        answers: vec![
-            ('l', answer("--left", value)),
-            ('s', answer("--stay", value)),
-            ('u', answer("--undecided", value)),
-        ],
     }
 }
 
@@ -211,13 +166,9 @@ fn ask_who_has_left(is_perhaps_known: bool) -> Question {
     let text = "has anybody in the file left, or said no to mail? Answer with --left and --stay if a column says who, \
                 otherwise with --nobody-left or --everybody-left";
     let proposal = (!is_perhaps_known).then(|| NOBODY_OR_EVERYBODY.to_owned());
-    let answers = [('n', "--nobody-left"), ('e', "--everybody-left")];
-    let answers = answers.map(|(key, argument)| (key, vec![argument.to_owned()]));
     Question {
         text: Some(text.to_owned()),
         proposal: Vec::from_iter(proposal),
-        asked: "Who in the file has left, or said no to mail? (n)obody, (e)verybody".to_owned(),
-        answers: answers.into(),
     }
 }
 
@@ -266,7 +217,7 @@ fn argument(option: &str, value: &str) -> Vec<String> {
 }
 
 /// Adds an answer to the arguments of the command. One that says who has left takes back that nobody has.
-pub(super) fn add_answer(args: &mut Vec<String>, answer: &[String]) {
+fn add_answer(args: &mut Vec<String>, answer: &[String]) {
     let says_who_left =
         |it: &String| ["--left", "--stay", "--undecided", LEFT_OR_STAY].contains(&it.as_str());
     if answer.iter().any(says_who_left) {

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, io::Read};
 
-use anyhow::{anyhow, bail, ensure};
+use anyhow::{Context, anyhow, bail, ensure};
 use csv::{Position, ReaderBuilder, StringRecord};
 use serde_json::{Map, Value};
 
@@ -33,14 +33,14 @@ const KEYS_MAX: usize = 200;
 const SEPARATORS: [u8; 3] = *b",;\t";
 /// A row after the last one. If it is missing, the last row has an unclosed quotation mark. No text has this character.
 const END: &str = "\u{1e}";
-const UNCLOSED: &str = "a quotation mark is not closed, or text follows a closed one, so rows may be in a cell; write a quotation mark in a \
+pub(super) const UNCLOSED: &str = "a quotation mark is not closed, or text follows a closed one, so rows may be in a cell; write a quotation mark in a \
      quoted cell twice";
 
 impl Table {
     /// Finds out what a text is, and reads it.
     pub(super) fn read(text: &str) -> anyhow::Result<Self> {
         let first = text.lines().find(|line| !line.trim().is_empty());
-        let first = first.unwrap_or_default();
+        let first = first.context("the file has no addresses; write one address per line")?;
         let (names, mut rows) = match first.trim_start().chars().next() {
             Some('{') => read_json_lines(text)?,
             Some('[') => bail!(

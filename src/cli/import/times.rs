@@ -108,7 +108,7 @@ pub(super) fn distinguishing<'a>(
 }
 
 /// Returns the day that a time in a format means: `21 November 2026`.
-pub(super) fn day(format: &str, time: &str) -> Option<String> {
+fn day(format: &str, time: &str) -> Option<String> {
     let time = Timestamp::try_from(parse_with(format, time)?).ok()?;
     Some(time.strftime("%-d %B %Y").to_string())
 }

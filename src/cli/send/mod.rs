@@ -25,7 +25,10 @@ use tokio_util::sync::CancellationToken;
 use super::{
     delivery_counts::DeliveryCounts,
     link_check::check_link_of,
-    terminal::{question::Terminal, signals},
+    terminal::{
+        question::{ask, can_ask},
+        signals,
+    },
     wait_for,
     waitlist_handle::WaitlistHandle,
 };
@@ -183,16 +186,16 @@ fn check_results(
 
 /// Asks on the terminal.
 fn confirm(plan: &Plan, template: &Template, location: &str) -> anyhow::Result<()> {
-    let terminal = Terminal::open();
-    let mut terminal =
-        terminal.context("there is no terminal to ask on; add --yes, or try --dry-run first")?;
+    if !can_ask() {
+        bail!("there is no terminal to ask on; add --yes, or try --dry-run first");
+    }
     let question = format!(
         "Send {:?} ({}) to {} on the waitlist in {location}?",
         template.subject(),
         template.id(),
         plan.describe(),
     );
-    if terminal.key(&question, "yn").context("nothing was sent")? != 'y' {
+    if ask(&question, "yn").context("nothing was sent")? != 'y' {
         bail!("nothing was sent");
     }
     Ok(())

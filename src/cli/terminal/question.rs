@@ -1,50 +1,28 @@
 //! Questions on a terminal.
 
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 
-/// A terminal, or the texts that a test uses instead.
-pub(crate) struct Terminal<'a> {
-    pub(crate) input: Box<dyn BufRead + 'a>,
-    pub(crate) output: Box<dyn Write + 'a>,
+/// Returns whether somebody can answer.
+pub(crate) fn can_ask() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-impl Terminal<'_> {
-    /// Returns the terminal of the program, if somebody can answer.
-    pub(crate) fn open() -> Option<Self> {
-        let can_ask = io::stdin().is_terminal() && io::stderr().is_terminal();
-        can_ask.then(|| Self {
-            input: Box::new(io::stdin().lock()),
-            output: Box::new(io::stderr()),
-        })
-    }
-
-    /// Asks for a line.
-    ///
-    /// # Errors
-    /// Also at the end of the input, which is [`io::ErrorKind::UnexpectedEof`].
-    pub(crate) fn line(&mut self, question: &str) -> io::Result<String> {
-        write!(self.output, "{question} ")?;
-        self.output.flush()?;
+/// Asks until one of these keys is pressed.
+///
+/// # Errors
+/// Also at the end of the input.
+pub(crate) fn ask(question: &str, keys: &str) -> io::Result<char> {
+    let choice: Vec<_> = keys.chars().map(String::from).collect();
+    let question = format!("{question} [{}]", choice.join("/"));
+    loop {
+        write!(io::stderr(), "{question} ")?;
         let mut answer = String::new();
-        if self.input.read_line(&mut answer)? == 0 {
-            let error = "there was no answer";
-            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, error));
+        if io::stdin().read_line(&mut answer)? == 0 {
+            return Err(io::Error::other("there was no answer"));
         }
-        Ok(answer.trim().to_owned())
-    }
-
-    /// Asks until one of these keys is pressed.
-    ///
-    /// # Errors
-    /// Also at the end of the input.
-    pub(crate) fn key(&mut self, question: &str, keys: &str) -> io::Result<char> {
-        let choice: Vec<_> = keys.chars().map(String::from).collect();
-        let question = format!("{question} [{}]", choice.join("/"));
-        loop {
-            let key = self.line(&question)?.to_lowercase().chars().next();
-            if let Some(key) = key.filter(|key| keys.contains(*key)) {
-                return Ok(key);
-            }
+        let key = answer.trim().to_lowercase().chars().next();
+        if let Some(key) = key.filter(|key| keys.contains(*key)) {
+            return Ok(key);
         }
     }
 }

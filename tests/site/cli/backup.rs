@@ -158,7 +158,7 @@ fn backup_that_contradicts_itself_is_not_restored() {
     ] {
         let backup = with_lines(&[first, person("bob@example.com"), second]);
         for cli in [without_server(), with_database()] {
-            cli.run_with_input(&["import", "-"], "").code(0);
+            cli.run_with_input(&["import", "-"], "email\n").code(0);
             let restored = cli.run_with_input(&["restore", "-"], &*backup).code(1);
             let error = stderr(&restored);
             let expected = match cli.database.is_some() {

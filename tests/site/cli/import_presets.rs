@@ -42,11 +42,14 @@ fn each_value_of_each_preset_means_what_the_table_says() {
         let name = preset["name"].as_str().expect("a name");
         for file in preset["files"].as_array().expect("files") {
             let options = &file["options"];
-            let named = ["--preset", name];
-            let given = match file["is_ambiguous"] == true {
-                true => &named[..],
-                false => &[],
-            };
+            let mut given = Vec::new();
+            if file["is_ambiguous"] == true {
+                given.extend(["--preset", name]);
+            }
+            if file["is_incomplete"] == true {
+                given.push("--nobody-left");
+            }
+            let given = &given[..];
             let (left, stay) = (pairs(options, "left"), pairs(options, "stay"));
             // A person who stays by every column.
             let always = texts(file, "always").into_iter();

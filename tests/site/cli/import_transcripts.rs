@@ -6,17 +6,16 @@ use landing::{
     cli::{Person, import_dry_run},
     waitlist::WaitlistEntry,
 };
-use regex::Regex;
 
 use super::{fixture, rfc3339, transcripts::assert_file_replays};
 
 /// Runs the imports of a transcript, and returns it as they print it now.
 ///
 /// A file is in the lines that begin with `> `, or in the fixture that `@ ` names. A line with `$` imports it with the options
-/// that follow, separated by ` | `, and with the answers of the line before, if that begins with `< `. An import prints each
-/// person with the line of the row, or why it imports nothing. `$ preview` also prints the preview.
+/// that follow, separated by ` | `. An import prints each person with the line of the row, or why it imports nothing. `$ preview`
+/// also prints the preview.
 fn replay(transcript: &str) -> String {
-    let (mut file, mut answers) = (Vec::new(), String::new());
+    let mut file = Vec::new();
     let (mut replayed, mut before) = (String::new(), "");
     for line in transcript.lines() {
         let (kind, text) = line.split_at(line.len().min(1));
@@ -29,30 +28,26 @@ fn replay(transcript: &str) -> String {
                 file.extend(format!("{text}\n").bytes());
             }
             "@" => file = fs::read(fixture("layouts").join(text)).expect("a fixture"),
-            "<" => answers = text.replace(' ', "\n") + "\n",
             "#" | "$" => {}
             _ => continue,
         }
         before = kind;
         replayed += &format!("{line}\n");
         if kind == "$" {
-            replayed += &import(&file, text, &std::mem::take(&mut answers));
+            replayed += &import(&file, text);
         }
     }
     replayed
 }
 
 /// Returns what an import prints.
-fn import(file: &[u8], text: &str, answers: &str) -> String {
+fn import(file: &[u8], text: &str) -> String {
     let (has_preview, given) = match text.strip_prefix("preview") {
         Some(given) => (true, given.trim_start()),
-        None => (!answers.is_empty(), text),
+        None => (false, text),
     };
-    let printed = match import_dry_run(file, &options(given), answers) {
-        Ok((people, shown)) => {
-            assert!(!shown.contains("@people.example"), "{shown}");
-            shown + &people.iter().map(describe).collect::<String>()
-        }
+    let printed = match import_dry_run(file, &options(given)) {
+        Ok(people) => people.iter().map(describe).collect::<String>(),
         Err(error) => {
             let error = error.to_string();
             assert!(!error.contains("@people.example"), "{error}");
@@ -64,9 +59,6 @@ fn import(file: &[u8], text: &str, answers: &str) -> String {
             }
         }
     };
-    // Nobody types a line break after an answer here.
-    let question = Regex::new(r"(\[\w(?:/\w)+\]|21\.11\.2026\?) ").expect("valid");
-    let printed = question.replace_all(&printed, "$1\n");
     printed
         .lines()
         .map(|line| format!("  {line}").trim_end().to_owned() + "\n")
@@ -109,7 +101,7 @@ fn describe_entry(entry: &WaitlistEntry) -> String {
 
 #[test]
 fn imports_print_their_transcripts() {
-    for name in ["layouts", "plan", "rows", "terminal", "times"] {
+    for name in ["layouts", "plan", "rows", "times"] {
         assert_file_replays(&format!("cli/transcripts/imports/{name}.txt"), replay);
     }
 }

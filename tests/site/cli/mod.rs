@@ -298,7 +298,7 @@ fn addresses(cli: &TestCli) -> Vec<String> {
 
 /// Returns the people of a file, as an import with these options reads them, or why it does not.
 fn dry_run(file: impl AsRef<[u8]>, options: &[&str]) -> anyhow::Result<Vec<Person>> {
-    Ok(import_dry_run(file.as_ref(), options, "")?.0)
+    import_dry_run(file.as_ref(), options)
 }
 
 fn stdout(result: &Ended) -> String {

@@ -33,12 +33,13 @@ fn kill_at_each(
 ) -> (usize, usize) {
     let sandbox = Sandbox::new();
     std::fs::write(sandbox.path().join("list.backup"), backup()).expect("writable");
+    std::fs::write(sandbox.path().join("empty.csv"), "email\n").expect("writable");
     let run = |args: &[&str]| landing(sandbox.path()).args(args).run();
     let (mut without_effect, mut complete) = (0, 0);
     for number in (1..).step_by(step) {
         let store = &store(number);
         if !is_new {
-            run(&["import", "/dev/null", "--store", store]).success();
+            run(&["import", "empty.csv", "--store", store]).success();
         }
         let fault = format!("{calls}:signal=KILL:when={number}");
         let restore = ["restore", "list.backup", "--store", store];
