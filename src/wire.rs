@@ -44,7 +44,7 @@ pub struct JoinedBody {
 }
 
 /// A person's link to invite others, and the place in line.
-#[derive(Clone, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
+#[derive(Clone, Deserialize, Eq, Hash, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Invitation {
     /// The person's link to the page.
@@ -81,7 +81,7 @@ pub struct CountBody {
 }
 
 /// The response body of `POST /api/waitlist/confirm`.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Deserialize, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ConfirmedBody {
     /// Always true: a failure has another status.

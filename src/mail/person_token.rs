@@ -103,6 +103,9 @@ impl PersonTokens {
         if token.len() > TOKEN_MAX_LEN {
             return None;
         }
+        // A mail program may take the punctuation after a link for a part of it.
+        let token =
+            token.trim_end_matches(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_');
         let bytes = BASE64.decode(token).ok()?;
         let (nonce, sealed) = bytes.split_first_chunk::<NONCE_LEN>()?;
         let mut sealed = sealed.to_vec();

@@ -12,6 +12,7 @@ use axum::{
     response::{IntoResponse, Redirect, Response},
 };
 use serde::Deserialize;
+use tokio::time::Instant;
 
 use super::{
     RequestError,
@@ -104,10 +105,12 @@ pub(super) async fn confirm_code(
         Ok(Admitted {
             sent: Form(fields), ..
         }) => {
+            let requested_at = Instant::now();
             let error = match people.confirm_by_code(&fields.email, &fields.code).await {
                 Ok(email) => {
                     // Without the rest, the page still says that the address is confirmed.
-                    let recipient = recipient(&people, LinkPage::Confirmed, &email).await;
+                    let recipient =
+                        recipient(&people, LinkPage::Confirmed, &email, requested_at).await;
                     let page = pages.link_page(LinkPage::Confirmed, recipient.ok());
                     return page.respond(StatusCode::OK, &headers);
                 }
@@ -139,7 +142,8 @@ fn listed_code_form(email: &str) -> FormState {
 pub(super) fn is_form<B>(request: &Request<B>) -> bool {
     let accept = request.headers().get(header::ACCEPT);
     let accept = accept.and_then(|it| it.to_str().ok());
-    request.method() == Method::POST && accept.is_some_and(|it| it.contains("text/html"))
+    let is_api = request.uri().path().starts_with("/api/");
+    request.method() == Method::POST && !is_api && accept.is_some_and(|it| it.contains("text/html"))
 }
 
 /// Responds to an error outside of the handlers. The body of the request is lost, so the form on the page asks for the address.

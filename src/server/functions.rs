@@ -12,6 +12,7 @@ use leptos::{
     reactive::computed::ScopedFuture,
     server_fn::codec::{self, GetUrl},
 };
+use tokio::time::Instant;
 
 use super::{
     RequestError,
@@ -39,12 +40,13 @@ pub(crate) async fn join(
     #[server(flatten)]
     body: SignUpBody,
 ) -> Result<JoinedBody, RequestError> {
+    let requested_at = Instant::now();
     let people = expect_context::<Arc<People>>();
     let visitor = expect_context::<Visitor>();
     let email = people.sign_up(&body.email, visitor).await?;
     // Otherwise it comes with the confirmation.
     let invitation = match &people.confirmation {
-        None => people.invitation(&email).await,
+        None => people.invitation(&email, requested_at).await,
         Some(_) => None,
     };
     Ok(JoinedBody {
@@ -63,11 +65,12 @@ pub(crate) async fn confirm(
     #[server(flatten)]
     body: ConfirmBody,
 ) -> Result<ConfirmedBody, RequestError> {
+    let requested_at = Instant::now();
     let people = expect_context::<Arc<People>>();
     let email = people.confirm_by_code(&body.email, &body.code).await?;
     Ok(ConfirmedBody {
         confirmed: true,
-        invitation: people.invitation(&email).await,
+        invitation: people.invitation(&email, requested_at).await,
     })
 }
 

@@ -23,7 +23,8 @@ pub(super) async fn healthz() -> &'static str {
 
 /// `GET /readyz`: 200 if the store works, otherwise 503.
 pub(super) async fn readyz(State(readiness): State<Arc<ReadinessCheck>>) -> impl IntoResponse {
-    match readiness.check().await {
+    // In a task, because a client that leaves must not end the check for the others.
+    match tokio::spawn(readiness.check()).await.unwrap_or(false) {
         true => (StatusCode::OK, "OK"),
         false => (StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable"),
     }
@@ -46,7 +47,7 @@ impl ReadinessCheck {
     }
 
     /// Returns whether the store is ready, within [`READINESS_TIMEOUT`].
-    async fn check(&self) -> bool {
+    async fn check(self: Arc<Self>) -> bool {
         let asked_at = Instant::now();
         let mut last = self.last.lock().await;
         if let Some((ended_at, is_ready)) = *last

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{
     ClientKey, RequestError,
@@ -16,7 +16,9 @@ use super::{
 };
 use crate::{
     mail::CODE_LEN,
-    waitlist::{Email, JoinOutcome, Source, StoreError, Waitlist, WaitlistEntry, invite_link},
+    waitlist::{
+        Email, JoinOutcome, Source, StoreError, Waitlist, WaitlistEntry, for_visitor, invite_link,
+    },
     wire::Invitation,
 };
 
@@ -81,14 +83,19 @@ impl People {
             ..WaitlistEntry::new(email.clone(), now)
         };
         let people = Arc::clone(self);
-        within_deadline(async move {
+        // Dropped with this request. After the visitor has gone, a sign-up that waits for the store must have no effect: the
+        // visitor may have joined again elsewhere, and left.
+        let visitor = Arc::new(());
+        let calls = for_visitor(Arc::downgrade(&visitor), async move {
             let (is_new, promise) = people.join(entry).await?;
             if let Some(confirmation) = &people.confirmation {
                 confirmation.ask(&email, client, promise);
             }
             is_new.then_some(email).ok_or(RequestError::AlreadyListed)
-        })
-        .await
+        });
+        let joined = within_deadline(calls).await;
+        drop(visitor);
+        joined
     }
 
     /// Adds an entry to the list. Returns whether it is new, and what the site has promised the person.
@@ -135,20 +142,27 @@ impl People {
     }
 
     /// Returns the link by which a person on the list invites others, and the person's place in line. Returns `None` if the
-    /// site does not show them, or if the list cannot be read.
-    pub(super) async fn invitation(&self, email: &Email) -> Option<Invitation> {
+    /// site does not show them, or if the list cannot be read in the rest of the time of a request of this moment.
+    pub(super) async fn invitation(
+        &self,
+        email: &Email,
+        requested_at: Instant,
+    ) -> Option<Invitation> {
         let origin = self.invite_origin.as_ref()?;
-        let source = Source::of_invited(&self.key.get().await.ok()?, email);
+        let until = requested_at + STORE_TIMEOUT;
+        let until = until.min(Instant::now() + STANDINGS_TIMEOUT);
+        let key = timeout_at(until, self.key.get()).await.ok()?.ok()?;
+        let source = Source::of_invited(&key, email);
         Some(Invitation {
             link: invite_link(origin, source.as_str()),
-            place: self.standings.place(email, STANDINGS_TIMEOUT).await?,
+            place: self.standings.place(email, until).await?,
         })
     }
 }
 
 /// Makes all calls of the store that a request needs, within [`STORE_TIMEOUT`]. Each has its own limit, and several
 /// would add up to more than a proxy waits. A visitor who closes the page ends the request, and not the calls: after a sign-up
-/// was stored, the message must follow.
+/// was stored, the message must follow, and who has asked to leave must leave.
 ///
 /// # Errors
 /// Those of the calls, [`StoreError::TimedOut`], and [`RequestError::Panicked`].

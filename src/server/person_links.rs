@@ -3,8 +3,8 @@
 //! A GET changes nothing, because mail programs and scanners open links. It shows a page with one button. The button, or
 //! the mail program itself (one-click, RFC 8058), sends a POST. The POST of a mail program has neither a cookie nor an
 //! `Origin`, and its body does not matter. So a POST is exempt from the cross-site check. One that unsubscribes a person is
-//! exempt from the limits per client too, because a provider sends those of many people. One that confirms counts like a code,
-//! and so does one for somebody who is not on the list. A token cannot be guessed, and each request looks up one person.
+//! exempt from the limits per client too, because a provider sends those of many people: a token cannot be guessed, and suppresses
+//! one address, once. One that confirms counts like a code.
 
 use std::sync::Arc;
 
@@ -14,6 +14,7 @@ use axum::{
     response::Response,
     routing::{MethodRouter, get},
 };
+use tokio::time::Instant;
 
 use super::{
     AppState, RequestError,
@@ -26,7 +27,7 @@ use super::{
 use crate::{
     mail::TokenPurpose,
     page::{LinkPage, Recipient},
-    waitlist::{Email, Erasure, StoreError},
+    waitlist::{Email, Erasure, StoreError, WaitlistEntry},
 };
 
 /// The page that a link leads to. One that names a person has a recipient.
@@ -59,10 +60,10 @@ pub(super) fn route(purpose: TokenPurpose) -> MethodRouter<AppState> {
 
 /// Returns the page that asks a person, or the one that says why there is nothing to ask.
 async fn find_page(people: &People, purpose: TokenPurpose, token: &str) -> Outcome {
-    let Some(email) = find_person(people, purpose, token).await? else {
+    let Some((email, sign_up)) = find_person(people, purpose, token).await? else {
         return Ok((LinkPage::WrongLink, None));
     };
-    let page = match (purpose, people.list.person(&email).await?) {
+    let page = match (purpose, sign_up) {
         (TokenPurpose::Confirm, None) => return Ok((LinkPage::NotListed, None)),
         (TokenPurpose::Unsubscribe, None) => return Ok((LinkPage::Unsubscribed, None)),
         (TokenPurpose::Unsubscribe, Some(_)) => LinkPage::Unsubscribe,
@@ -71,7 +72,7 @@ async fn find_page(people: &People, purpose: TokenPurpose, token: &str) -> Outco
             None => LinkPage::Confirm,
         },
     };
-    let recipient = recipient(people, page, &email).await?;
+    let recipient = recipient(people, page, &email, Instant::now()).await?;
     Ok((page, Some(recipient)))
 }
 
@@ -81,6 +82,7 @@ pub(super) async fn recipient(
     people: &People,
     page: LinkPage,
     email: &Email,
+    requested_at: Instant,
 ) -> Result<Recipient, StoreError> {
     let way_out = match page {
         LinkPage::Unsubscribe => "/".to_owned(),
@@ -90,7 +92,9 @@ pub(super) async fn recipient(
         }
     };
     let invitation = match page {
-        LinkPage::Confirmed | LinkPage::AlreadyConfirmed => people.invitation(email).await,
+        LinkPage::Confirmed | LinkPage::AlreadyConfirmed => {
+            people.invitation(email, requested_at).await
+        }
         _ => None,
     };
     Ok(Recipient {
@@ -108,47 +112,49 @@ async fn act(
     token: &str,
     request: &Parts,
 ) -> Outcome {
-    let Some(email) = find_person(people, purpose, token).await? else {
+    let Some((email, sign_up)) = find_person(people, purpose, token).await? else {
         return Ok((LinkPage::WrongLink, None));
     };
-    let is_listed = people.list.person(&email).await?.is_some();
-    if purpose == TokenPurpose::Confirm || !is_listed {
+    if purpose == TokenPurpose::Confirm {
         admission.limit(LimitedAction::Code, request)?;
     }
     Preconditions::of(&request.headers).check(None)?;
     let confirmation = people.confirmation.as_ref();
     let Some(confirmation) = confirmation.filter(|_| purpose == TokenPurpose::Confirm) else {
-        if is_listed || !people.list.is_suppressed(&email).await? {
+        if sign_up.is_some() || !people.list.is_suppressed(&email).await? {
             people.list.erase(&[email], Erasure::Suppress).await?;
         }
         return Ok((LinkPage::Unsubscribed, None));
     };
-    confirmation.confirm(email).await?;
-    Ok(match find_page(people, purpose, token).await? {
-        (LinkPage::AlreadyConfirmed, recipient) => (LinkPage::Confirmed, recipient),
-        other => other,
-    })
+    if let Some(sign_up) = sign_up
+        && confirmation.confirm(sign_up).await?
+    {
+        let page = LinkPage::Confirmed;
+        let recipient = recipient(people, page, &email, Instant::now()).await?;
+        return Ok((page, Some(recipient)));
+    }
+    Ok((LinkPage::NotListed, None))
 }
 
-/// Returns the person that a link names. Nobody confirms while the site asks nobody, or by a link for an earlier sign-up.
+/// Returns the person that a link names, with the sign-up if the person is on the list. Nobody confirms while the site asks
+/// nobody, or by a link for an earlier sign-up.
 async fn find_person(
     people: &People,
     purpose: TokenPurpose,
     token: &str,
-) -> Result<Option<Email>, StoreError> {
+) -> Result<Option<(Email, Option<WaitlistEntry>)>, StoreError> {
     if purpose == TokenPurpose::Confirm && people.confirmation.is_none() {
         return Ok(None);
     }
     let Some(person) = people.key.tokens(purpose).await?.person(token) else {
         return Ok(None);
     };
-    if purpose == TokenPurpose::Confirm
-        && let Some(entry) = people.list.person(&person.email).await?
-        && !person.is_for(entry.joined_at)
-    {
+    let sign_up = people.list.person(&person.email).await?;
+    let is_later = |sign_up: &WaitlistEntry| !person.is_for(sign_up.joined_at);
+    if purpose == TokenPurpose::Confirm && sign_up.as_ref().is_some_and(is_later) {
         return Ok(None);
     }
-    Ok(Some(person.email))
+    Ok(Some((person.email, sign_up)))
 }
 
 /// Responds with a page, or after an error with the one that offers another try.

@@ -8,7 +8,7 @@ use std::{
 use tokio::{
     sync::{Mutex, watch},
     task::spawn_blocking,
-    time::timeout,
+    time::{self, timeout_at},
 };
 
 use super::list_key::ListKeyCache;
@@ -42,12 +42,12 @@ impl StandingsCache {
     pub(super) async fn place(
         self: &Arc<Self>,
         email: &Email,
-        longest_wait: Duration,
+        until: time::Instant,
     ) -> Option<u64> {
         // In a task, because a request that ends must not end the reading: the next one would begin another.
         let reading = tokio::spawn(Arc::clone(self).refresh());
         // After that time, an older line is better than none.
-        let _ = timeout(longest_wait, reading).await;
+        let _ = timeout_at(until, reading).await;
         let latest = self.latest.borrow().clone()?;
         Some(latest.place(email).unwrap_or_else(|| self.list.count()))
     }

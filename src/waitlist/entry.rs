@@ -59,6 +59,11 @@ impl WaitlistEntry {
         self.asked_at.is_some() && self.confirmed_at.is_none()
     }
 
+    /// Returns whether this is the sign-up of this time, and not a later one of somebody who has left.
+    pub fn is_of_sign_up(&self, joined_at: SystemTime) -> bool {
+        unix_millis(self.joined_at) == unix_millis(joined_at)
+    }
+
     /// Returns the facts about the entry.
     pub fn facts(&self) -> impl Iterator<Item = Fact> {
         let asked = self.asked_at.map(Fact::AskedAt);

@@ -68,8 +68,8 @@ pub trait Ledger: Send + Sync + 'static {
         deliveries: Vec<DeliveryStart>,
     ) -> StoreFuture<'_, Vec<bool>>;
 
-    /// Sets the results of attempts that the caller has begun. Once the future resolves, they are durable. Repeating
-    /// the call is safe.
+    /// Sets the results of attempts that the caller has begun, or [skips](DeliveryState::Skipped) deliveries that wait or were
+    /// deferred. Once the future resolves, they are durable. Repeating the call is safe.
     ///
     /// # Errors
     /// Like [`Waitlist::join`](super::Waitlist::join). [`StoreError::Superseded`](super::StoreError::Superseded) if a

@@ -45,6 +45,7 @@ pub use mailbox::hash_mailbox;
 pub use postgres::{
     DatabaseUrl, InvalidDatabaseUrl, Outage, PostgresOpenError, PostgresWaitlist, TlsError,
 };
+pub use queue::for_visitor;
 pub use sled::{SledOpenError, SledWaitlist};
 pub use store::{
     BackupItem, CALL_MAX, Compaction, CorrectOutcome, Erasure, JoinOutcome, OwnerList,

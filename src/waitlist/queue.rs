@@ -3,12 +3,14 @@
 //! The committer processes the queue in batches and replies to a whole batch at once, so requests that wait at the
 //! same time share its cost.
 
-use std::time::Duration;
+use std::{sync::Weak, time::Duration};
 
 use futures_util::future::try_join_all;
 use tokio::{
     sync::{mpsc, oneshot},
-    time::{Instant, timeout_at},
+    task::futures::TaskLocalFuture,
+    task_local,
+    time::{Instant, timeout, timeout_at},
 };
 
 use super::error::{StoreError, StoreFuture};
@@ -24,11 +26,23 @@ pub(super) const NO_TIMEOUT: Duration = Duration::from_secs(1 << 30);
 /// Maximum time until a store reports that it is ready. It is short, so that a health check fails soon.
 pub(super) const READY_TIMEOUT: Duration = Duration::from_secs(2);
 
+task_local! {
+    /// The visitor for whom a task makes calls, who has gone when this is dropped.
+    static VISITOR: Weak<()>;
+}
+
+/// Makes calls for a visitor, who has gone when `visitor` is dropped: then a call that has not begun has no effect, and one that
+/// has begun still returns its reply.
+pub fn for_visitor<F: Future>(visitor: Weak<()>, calls: F) -> TaskLocalFuture<Weak<()>, F> {
+    VISITOR.scope(visitor, calls)
+}
+
 /// Carries the reply of a committer.
 pub(super) struct ReplySender<T> {
     sender: oneshot::Sender<Result<T, StoreError>>,
     /// Until when the caller waits.
     until: Instant,
+    visitor: Option<Weak<()>>,
 }
 
 impl<T> ReplySender<T> {
@@ -36,7 +50,10 @@ impl<T> ReplySender<T> {
     /// process hung, its committer may run before its callers find that they have waited too long. By then, a load balancer
     /// has sent a sign-up elsewhere, and the person may have been erased.
     pub(super) fn is_abandoned(&self) -> bool {
-        self.sender.is_closed() || self.until <= Instant::now()
+        let visitor = self.visitor.as_ref();
+        self.sender.is_closed()
+            || self.until <= Instant::now()
+            || visitor.is_some_and(|visitor| visitor.strong_count() == 0)
     }
 
     /// Sends the reply. Does nothing if the caller has gone.
@@ -96,13 +113,14 @@ impl<R: Send + 'static> Queue<R> {
         try_join_all(responses).await
     }
 
-    /// Sends a request once the queue has space. Returns the reply, for which the caller waits.
+    /// Sends a request once the queue has space, which may take as long as the reply. Returns the reply, for which the caller waits.
     async fn send<T>(
         &self,
         limit: Duration,
         request: impl FnOnce(ReplySender<T>) -> R,
     ) -> Result<impl Future<Output = Result<T, StoreError>>, StoreError> {
-        let space = self.requests.reserve().await;
+        let space = timeout(limit, self.requests.reserve()).await;
+        let space = space.map_err(|_| StoreError::TimedOut)?;
         let space = space.map_err(|_| StoreError::Stopped)?;
         let (reply, response) = reply_channel(limit);
         space.send(request(reply));
@@ -118,6 +136,7 @@ impl<R: Send + 'static> Queue<R> {
         let reply = ReplySender {
             sender,
             until: Instant::now() + NO_TIMEOUT,
+            visitor: None,
         };
         let sent = self.requests.blocking_send(request(reply));
         sent.map_err(|_| StoreError::Stopped)?;
@@ -159,5 +178,11 @@ fn reply_channel<T>(
             _ => Err(StoreError::TimedOut),
         }
     };
-    (ReplySender { sender, until }, response)
+    let visitor = VISITOR.try_with(Weak::clone).ok();
+    let reply = ReplySender {
+        sender,
+        until,
+        visitor,
+    };
+    (reply, response)
 }

@@ -34,13 +34,14 @@ pub trait Waitlist: OwnerList {
     /// Like [`OwnerList::entries`].
     fn person(&self, email: &Email) -> StoreFuture<'_, Option<WaitlistEntry>>;
 
-    /// Records facts about the entries of addresses, in any spelling, and returns for each fact whether its address is
-    /// on the list. Facts about other addresses are not recorded. Once the future resolves, the facts are durable. It
+    /// Records facts about the sign-ups of addresses, in any spelling, at these times, and returns for each fact whether that
+    /// sign-up is on the list. Other facts are not recorded: the person has left, and somebody may have typed the address in
+    /// again. Once the future resolves, the facts are durable. It
     /// waits while the store is busy.
     ///
     /// # Errors
     /// Like [`join`](Self::join). Some facts may be recorded. Repeating the call is safe.
-    fn add_facts(&self, facts: Vec<(Email, Fact)>) -> StoreFuture<'_, Vec<bool>>;
+    fn add_facts(&self, facts: Vec<(Email, SystemTime, Fact)>) -> StoreFuture<'_, Vec<bool>>;
 
     /// Switches the recording of events on or off, durably. While it is on, each change of a person records its
     /// [`Event`]s in the same step, whichever process makes the change. Switching it off drops those that wait.

@@ -1,6 +1,6 @@
 //! The parts a test server is built from: a configuration and a store.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use clap::Parser;
 use landing::{
@@ -43,7 +43,7 @@ pub(crate) fn stub_store(
 )]
 pub(crate) fn slow_store(read_time: Duration) -> impl Waitlist {
     StubStore {
-        join: |_| immediate(Err(StoreError::Stopped)),
+        join: |_| immediate(Ok(JoinOutcome::New)),
         ready: || immediate(Ok(())),
         read_time: Some(read_time),
     }
@@ -135,7 +135,7 @@ where
     }
 
     failing_calls! {
-        add_facts(Vec<(Email, Fact)>) -> Vec<bool>;
+        add_facts(Vec<(Email, SystemTime, Fact)>) -> Vec<bool>;
         record_events(bool) -> ();
         events_after(u64) -> Option<Vec<(u64, Event)>>;
         finish_events(Vec<(u64, Uuid)>) -> ();

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::{
     cli::{terminal::output::OutputArgs, waitlist_handle::WaitlistHandle},
-    waitlist::{CALL_MAX, DeliveryState, DeliveryStatus, MessageId},
+    waitlist::{CALL_MAX, DeliveryResult, DeliveryState, DeliveryStatus, MessageId},
 };
 
 /// Gives up the people who were chosen by an interrupted send, and those whose message was deferred.
@@ -27,11 +27,12 @@ pub(super) fn abandon(
         .collect();
     let mut abandoned = 0;
     for starts in starts.chunks(CALL_MAX) {
-        let begun = list.call(|list| list.begin_deliveries(id, starts.to_vec()))?;
-        let begun = starts.iter().zip(begun).filter(|(_, is_begun)| *is_begun);
-        let results: Vec<_> = begun
-            .map(|(start, _)| {
-                start.result(DeliveryStatus {
+        let results: Vec<_> = starts
+            .iter()
+            .map(|start| DeliveryResult {
+                // Not a new attempt: if this is killed halfway, nobody's message is unknown.
+                attempt: start.attempts,
+                ..start.result(DeliveryStatus {
                     since: Some(SystemTime::now()),
                     ..DeliveryStatus::new(DeliveryState::Skipped)
                 })

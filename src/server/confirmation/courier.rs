@@ -2,6 +2,8 @@
 
 use std::time::{Duration, SystemTime};
 
+use tokio::time::Instant;
+
 use super::{
     kind::MessageKind,
     recipients::{Recipients, finish, recent_attempts},
@@ -58,6 +60,7 @@ impl Task<'_> {
         if list.begin_deliveries(&kind.id(), vec![start]).await? != [true] {
             return Ok(None);
         }
+        let begun_at = SystemTime::now();
         let mut status = match message {
             Some(message) => self.deliver(kind, entry, start.state, &message).await,
             None => DeliveryStatus::new(DeliveryState::Refused),
@@ -65,7 +68,12 @@ impl Task<'_> {
         if is_unexplained(&status) {
             status.state = DeliveryState::Deferred;
         }
-        status.since = Some(SystemTime::now());
+        let ended_at = SystemTime::now();
+        let person = self.confirmation.list.person(&entry.email).await;
+        let is_other = |it: WaitlistEntry| !it.is_of_sign_up(entry.joined_at);
+        let has_joined_again = person.is_ok_and(|it| it.is_some_and(is_other));
+        // A person who has left meanwhile, and joined again, must get another message.
+        status.since = Some(if has_joined_again { begun_at } else { ended_at });
         let done = DeliveryStart {
             state: status.state,
             attempts: start.attempts + 1,
@@ -91,11 +99,14 @@ impl Task<'_> {
     ) -> DeliveryStatus {
         let (skipped, deferred) = (DeliveryState::Skipped, DeliveryState::Deferred);
         loop {
-            // Connecting and reading the position take time: the person may have left or confirmed a moment ago.
+            // Connecting and reading the position take time: the person may have confirmed or left a moment ago, and joined again.
             match self.confirmation.list.person(&entry.email).await {
-                Ok(Some(entry)) if kind.is_for(&entry) => {}
+                Ok(Some(it)) if kind.is_for(&it) && it.is_of_sign_up(entry.joined_at) => {}
                 Ok(_) => return DeliveryStatus::new(skipped),
-                Err(_) => return DeliveryStatus::new(deferred),
+                Err(error) => {
+                    tracing::warn!("a message was not sent: {error}");
+                    return DeliveryStatus::new(deferred);
+                }
             }
             match self.mailer.send(&entry.email, bytes, secrets).await {
                 Ok(Some(status)) => return status,
@@ -104,7 +115,8 @@ impl Task<'_> {
                 Err(_) if before != DeliveryState::Waiting => return DeliveryStatus::new(before),
                 Err(_) => return DeliveryStatus::new(skipped),
             }
-            if self.mailer.connect().await.is_err() {
+            if let Err(error) = self.mailer.connect().await {
+                tracing::warn!("cannot connect to the mail server again: {error}");
                 return DeliveryStatus::new(deferred);
             }
         }
@@ -201,7 +213,11 @@ impl Task<'_> {
         let writer = writer.expect("nobody waits for a welcome without one");
         let standings = &self.confirmation.standings;
         let position = match writer.template.has_position() {
-            true => standings.place(&entry.email, STANDINGS_TIMEOUT).await,
+            true => {
+                standings
+                    .place(&entry.email, Instant::now() + STANDINGS_TIMEOUT)
+                    .await
+            }
             false => Some(0),
         };
         let position = position.ok_or(StoreError::TimedOut)?;

@@ -38,7 +38,7 @@ pub(super) struct DeliveryAttempt {
     /// The message, the number of the delivery, and that of the attempt. The ledger and this process know an attempt by them.
     pub(super) number: (MessageKind, u32, u32),
     pub(super) recipient: AddressHash,
-    /// `None` if another process has made the attempt.
+    /// `None` if another process has made the attempt, or this server before it was restarted.
     pub(super) by: Option<ClientKey>,
     pub(super) result: AttemptResult,
 }

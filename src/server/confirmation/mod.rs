@@ -57,7 +57,7 @@ use crate::{
         DkimSigner, MailSetupError, MessageWriter, SmtpClient, SmtpTimeouts, Template,
         confirmation_code,
     },
-    waitlist::{Email, Fact, Ledger, Message, MessageId, StoreError, Waitlist},
+    waitlist::{Email, Fact, Ledger, Message, MessageId, StoreError, Waitlist, WaitlistEntry},
 };
 use history::age;
 pub use kind::MessageKind;
@@ -226,7 +226,7 @@ impl Confirmation {
             Some(age) if age < PROMISE_INTERVAL => return Ok(Promise::Recent),
             _ => {}
         }
-        let facts = vec![(email.clone(), Fact::AskedAt(now))];
+        let facts = vec![(email.clone(), entry.joined_at, Fact::AskedAt(now))];
         Ok(match self.list.add_facts(facts).await? == [true] {
             true => Promise::Renewed,
             false => Promise::NotListed,
@@ -256,24 +256,22 @@ impl Confirmation {
         }
         // The code is right, and must still be if the store does not respond now.
         self.tries.reset(email);
-        match self.confirm(entry.email).await? {
+        match self.confirm(entry).await? {
             true => Ok(()),
             false => Err(RequestError::WrongCode),
         }
     }
 
-    /// Confirms an address, and welcomes the person. The time of the first confirmation stays. Returns whether the person is on
-    /// the list.
-    pub(super) async fn confirm(&self, email: Email) -> Result<bool, StoreError> {
-        let Some(entry) = self.list.person(&email).await? else {
-            return Ok(false);
-        };
+    /// Confirms the address of a sign-up, and welcomes the person. The time of the first confirmation stays. Returns whether the
+    /// sign-up is on the list: the person may have left since it was read.
+    pub(super) async fn confirm(&self, sign_up: WaitlistEntry) -> Result<bool, StoreError> {
         // Also if the person has confirmed before: that may not be durable yet.
-        let confirmed_at = entry.confirmed_at.unwrap_or_else(SystemTime::now);
+        let confirmed_at = sign_up.confirmed_at.unwrap_or_else(SystemTime::now);
         let fact = Fact::ConfirmedAt(confirmed_at);
-        let is_listed = self.list.add_facts(vec![(email.clone(), fact)]).await? == [true];
-        if is_listed && entry.confirmed_at.is_none() && self.sender.welcome_since.is_some() {
-            let message = PendingMessage::found(MessageKind::Welcome, email, None);
+        let facts = vec![(sign_up.email.clone(), sign_up.joined_at, fact)];
+        let is_listed = self.list.add_facts(facts).await? == [true];
+        if is_listed && sign_up.confirmed_at.is_none() && self.sender.welcome_since.is_some() {
+            let message = PendingMessage::found(MessageKind::Welcome, sign_up.email, None);
             self.queue().add_later(message, Instant::now());
             self.wake.notify_one();
         }

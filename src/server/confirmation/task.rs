@@ -253,7 +253,7 @@ impl Task<'_> {
         };
         if let Some(result) = result_of(&status) {
             let attempt = DeliveryAttempt {
-                at: SystemTime::now(),
+                at: status.since.unwrap_or_else(SystemTime::now),
                 number: (kind, delivery.number, delivery.attempts),
                 recipient,
                 by: Some(by),
@@ -344,10 +344,8 @@ impl Task<'_> {
     fn pause(&mut self, pause: Duration, reason: &str) {
         self.paused_until = Some(Instant::now() + pause);
         tracing::warn!(
-            "messages to people who sign up are paused: {reason}; trying again in {} seconds; \
-             {} people wait for one",
-            pause.as_secs(),
-            self.confirmation.queue().len()
+            "messages to people who sign up are paused: {reason}; trying again in {} seconds",
+            pause.as_secs()
         );
     }
 

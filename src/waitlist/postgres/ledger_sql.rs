@@ -78,5 +78,6 @@ pub(super) const FINISH_DELIVERIES: &str = "
         AS result (number, recipient, attempt, state, since, code, reply)
     WHERE delivery.message = $1::text AND delivery.number = result.number AND delivery.recipient = result.recipient
         AND delivery.attempts = result.attempt
-        AND (delivery.state IN ('sending', 'unknown') OR delivery.state = result.state)
+        AND (delivery.state IN ('sending', 'unknown') OR delivery.state = result.state
+            OR delivery.state IN ('waiting', 'deferred') AND result.state = 'skipped')
     RETURNING delivery.number";

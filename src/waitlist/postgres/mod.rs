@@ -39,6 +39,7 @@ mod writer;
 use std::{
     future::ready,
     sync::{Arc, OnceLock, mpsc},
+    time::SystemTime,
 };
 
 use tokio::{runtime::Handle, sync::watch};
@@ -275,7 +276,7 @@ impl Waitlist for PostgresWaitlist {
         })
     }
 
-    fn add_facts(&self, facts: Vec<(Email, Fact)>) -> StoreFuture<'_, Vec<bool>> {
+    fn add_facts(&self, facts: Vec<(Email, SystemTime, Fact)>) -> StoreFuture<'_, Vec<bool>> {
         self.call(facts.len(), || owner::add_facts(&self.writes, facts))
     }
 

@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
 use tokio::time::sleep;
@@ -156,14 +156,17 @@ pub(super) async fn correct(
 /// Records facts. Returns, for each, whether its address is listed.
 pub(super) async fn add_facts(
     pool: &Pool,
-    facts: Vec<(Email, Fact)>,
+    facts: Vec<(Email, SystemTime, Fact)>,
 ) -> Result<Vec<bool>, StoreError> {
-    let keys: Vec<_> = facts.iter().map(|(email, _)| email.key()).collect();
+    let keys: Vec<_> = facts.iter().map(|(email, ..)| email.key()).collect();
     let keys: Vec<_> = keys.iter().map(String::as_bytes).collect();
     // The sign-ups that the first attempt found. A later one with the same address is perhaps another person's.
     let mut first = None;
     change!(pool, |writer| {
         let mut listed = writer.find_listed(&keys).await?;
+        for (key, (_, joined_at, _)) in keys.iter().zip(&facts) {
+            listed.retain(|it, found| it != key || found.entry.is_of_sign_up(*joined_at));
+        }
         let ids = || {
             listed
                 .values()
@@ -174,7 +177,7 @@ pub(super) async fn add_facts(
         listed.retain(|_, found| first.contains(&found.id));
         // The people as they are, and as they are with the facts. The order prevents deadlocks between instances.
         let (mut people, mut lifted) = (BTreeMap::new(), HashMap::new());
-        for (key, (_, fact)) in keys.iter().zip(&facts) {
+        for (key, (.., fact)) in keys.iter().zip(&facts) {
             let Some(found) = listed.get(*key) else {
                 continue;
             };

@@ -21,10 +21,21 @@ pub(super) struct Changes {
 
 /// The last facts of each kind about an entry, in milliseconds since 1970 plus one, or 0. With the number of the entry and the
 /// overhead of the map, that is 52 bytes for each of a million people.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Facts {
     asked_at: u64,
     confirmed_at: u64,
+}
+
+impl Facts {
+    fn with(mut self, fact: Fact) -> Self {
+        let millis = |time| unix_millis(time).saturating_add(1);
+        match fact {
+            Fact::AskedAt(time) => self.asked_at = millis(time),
+            Fact::ConfirmedAt(time) => self.confirmed_at = millis(time),
+        }
+        self
+    }
 }
 
 impl Changes {
@@ -33,11 +44,7 @@ impl Changes {
         match item {
             RecordItem::Fact(entry, fact) => {
                 let facts = self.facts.entry(*entry).or_default();
-                let millis = |time| unix_millis(time).saturating_add(1);
-                match *fact {
-                    Fact::AskedAt(time) => facts.asked_at = millis(time),
-                    Fact::ConfirmedAt(time) => facts.confirmed_at = millis(time),
-                }
+                *facts = facts.with(*fact);
             }
             RecordItem::Erased(entry) => {
                 self.erased.insert(*entry);
@@ -49,6 +56,12 @@ impl Changes {
             }
             _ => {}
         }
+    }
+
+    /// Returns whether this is the last fact of its kind about an entry that is not erased.
+    pub(super) fn has_fact(&self, entry: u64, fact: Fact) -> bool {
+        let facts = self.facts.get(&entry);
+        facts.is_some_and(|facts| facts.with(fact) == *facts)
     }
 
     /// Returns the entry with this number as it is now. Returns `None` if the item is not an entry, or erased.
@@ -63,7 +76,7 @@ impl Changes {
         Some(entry)
     }
 
-    /// Returns what takes the place of an item in a list without its erasures and corrections.
+    /// Returns what takes the place of an item in a list without its erasures, its corrections and replaced facts.
     pub(super) fn current(&self, number: u64, item: RecordItem) -> RecordItem {
         match item {
             RecordItem::Entry(_) if self.erased.contains(&number) => RecordItem::RemovedEntry,
@@ -73,7 +86,7 @@ impl Changes {
                 }
                 RecordItem::Entry(entry)
             }
-            RecordItem::Fact(entry, _) if self.erased.contains(&entry) => RecordItem::Removed,
+            RecordItem::Fact(entry, fact) if !self.has_fact(entry, fact) => RecordItem::Removed,
             RecordItem::Erased(_) | RecordItem::Readdressed(..) => RecordItem::Removed,
             item => item,
         }

@@ -7,7 +7,7 @@
 
 use std::{
     mem::replace,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, atomic::AtomicBool},
     time::SystemTime,
 };
 
@@ -86,6 +86,7 @@ impl SledCommitter {
         let published = Published {
             snapshot: Mutex::new(snapshot),
             count: watch::Sender::new(contents.people.len()),
+            is_compacting: AtomicBool::new(false),
         };
         Self {
             database,
@@ -233,15 +234,19 @@ impl SledCommitter {
 
     /// Records a fact. A confirmation lifts the suppression of the address, in the same batch. Returns whether the address is
     /// on the list.
-    pub(super) fn add_fact(&mut self, key: &str, fact: Fact) -> bool {
+    pub(super) fn add_fact(&mut self, key: &str, joined_at: SystemTime, fact: Fact) -> bool {
         let entry = self.contents.people.get(key);
+        let entry = entry.filter(|entry| or_exit(self.person(*entry)).is_of_sign_up(joined_at));
         if let Some(entry) = entry {
             let suppression = match fact {
                 Fact::ConfirmedAt(_) => self.find_suppression(key),
                 Fact::AskedAt(_) => None,
             };
+            // A repetition needs no item: the earlier one is durable before the reply.
+            let is_new = !self.contents.changes.has_fact(entry, fact);
+            let recorded = is_new.then_some(RecordItem::Fact(entry, fact));
             let lifted = suppression.map(RecordItem::Lifted);
-            self.append([RecordItem::Fact(entry, fact)].into_iter().chain(lifted));
+            self.append(recorded.into_iter().chain(lifted));
         }
         entry.is_some()
     }

@@ -115,7 +115,7 @@ impl Contents {
                 self.outbox.add(number, item);
             }
             other => {
-                if self.ledger.add(other).is_none() {
+                if self.ledger.add(number, other).is_none() {
                     return Ok(None);
                 }
             }

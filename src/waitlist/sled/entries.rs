@@ -1,6 +1,9 @@
 //! What the committer publishes after each batch, and reading the list from it, also while it is written to.
 
-use std::sync::Mutex;
+use std::{
+    ops::Range,
+    sync::{Mutex, atomic::AtomicBool},
+};
 
 use tokio::sync::watch;
 
@@ -87,6 +90,8 @@ fn read(
 pub(super) struct Published {
     pub(super) snapshot: Mutex<Snapshot>,
     pub(super) count: watch::Sender<u64>,
+    /// Whether the committer copies the list, which may take longer than a watchdog waits.
+    pub(super) is_compacting: AtomicBool,
 }
 
 /// The state of the list between two batches.
@@ -104,22 +109,40 @@ impl Snapshot {
     /// [`StoreError::Unreadable`] if an item is missing, although the list was complete when it was opened.
     pub(super) fn for_each_item<E: From<StoreError>>(
         &self,
+        handle: impl FnMut(u64, RecordItem) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.for_each_item_in(0..self.end, handle)
+    }
+
+    /// Calls a function for each item in a range, with its number. Ignores what is not durable yet.
+    ///
+    /// # Errors
+    /// Those of [`Self::for_each_item`].
+    pub(super) fn for_each_item_in<E: From<StoreError>>(
+        &self,
+        range: Range<u64>,
         mut handle: impl FnMut(u64, RecordItem) -> Result<(), E>,
     ) -> Result<(), E> {
-        let mut next = 0;
-        for found in self.records.range(..record::key(self.end)) {
+        let (mut next, end) = (range.start, range.end.min(self.end));
+        // The record that has the first item.
+        let first_key = self.records.get_lt(record::key(next + 1));
+        let first_key = first_key.map_err(|_| StoreError::Unreadable)?;
+        let first_key =
+            first_key.map_or(record::key(0).to_vec(), |(first_key, _)| first_key.to_vec());
+        for found in self.records.range(first_key..record::key(end).to_vec()) {
             let (record_key, bytes) = found.map_err(|_| StoreError::Unreadable)?;
             let (first, items) =
                 record::parse(&record_key, &bytes).ok_or(StoreError::Unreadable)?;
-            if first != next {
+            if first > next {
                 return Err(StoreError::Unreadable.into());
             }
-            for (number, item) in (first..self.end).zip(items) {
+            let items = (first..end).zip(items);
+            for (number, item) in items.skip_while(|(number, _)| *number < range.start) {
                 handle(number, item)?;
                 next = number + 1;
             }
         }
-        match next == self.end {
+        match next >= end {
             true => Ok(()),
             false => Err(StoreError::Unreadable.into()),
         }

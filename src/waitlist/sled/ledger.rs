@@ -30,15 +30,17 @@ impl Ledger for SledWaitlist {
     fn deliveries(&self, message: &MessageId, from: u32) -> StoreFuture<'_, Vec<Delivery>> {
         let message = message.clone();
         Box::pin(async move {
-            let id = message.clone();
-            let progress = self.run(0, move |committer| {
+            let found = self.run(0, move |committer| {
                 let ledger = &committer.contents.ledger;
-                let number = ledger.find(&id);
-                number.map(|number| ledger.deliveries(number))
+                let number = ledger.find(&message)?;
+                Some((number, ledger.deliveries(number)))
             });
-            let progress = progress.await?.unwrap_or_default();
-            let read =
-                move |snapshot: &_| ledger_states::read_deliveries(snapshot, &message, &progress);
+            let Some((message, (items, progress))) = found.await? else {
+                return Ok(Vec::new());
+            };
+            let read = move |snapshot: &_| {
+                ledger_states::read_deliveries(snapshot, message, items, &progress)
+            };
             let mut deliveries = self.read(read).await?;
             deliveries.drain(..deliveries.len().min(from as usize));
             Ok(deliveries)
@@ -155,10 +157,16 @@ impl SledCommitter {
         let Some((message, known)) = self.progress_of(id, result.number) else {
             return false;
         };
-        // It is unknown if the sender was believed dead. The same state again is a repetition.
-        let is_open = matches!(known.state, DeliveryState::Sending | DeliveryState::Unknown);
-        let may_finish =
-            known.attempts == result.attempt && (is_open || known.state == result.status.state);
+        let may_finish = known.attempts == result.attempt
+            && match known.state {
+                // It is unknown if the sender was believed dead.
+                DeliveryState::Sending | DeliveryState::Unknown => true,
+                DeliveryState::Waiting | DeliveryState::Deferred => {
+                    [known.state, DeliveryState::Skipped].contains(&result.status.state)
+                }
+                // A repetition.
+                state => state == result.status.state,
+            };
         if may_finish {
             self.set_status(message, result.number, result.status);
         }

@@ -1,7 +1,7 @@
 //! How far all deliveries are, in memory: 8 bytes for each. The rest of the ledger is read from the records, because only
 //! the owner's commands need it.
 
-use std::{collections::HashMap, time::Instant};
+use std::{collections::HashMap, ops::Range, time::Instant};
 
 use super::{
     super::{
@@ -32,6 +32,8 @@ pub(super) struct LedgerStates {
 struct MessageStates {
     id: MessageId,
     deliveries: Vec<DeliveryProgress>,
+    /// The numbers from its first item to its last one, between which other messages may have items.
+    items: Range<u64>,
 }
 
 impl LedgerStates {
@@ -51,11 +53,13 @@ impl LedgerStates {
         self.stored(message).len()
     }
 
-    /// Returns the progress of the deliveries of a message.
-    pub(super) fn deliveries(&self, message: u16) -> Vec<DeliveryProgress> {
+    /// Returns where the items of a message are, and the progress of its deliveries.
+    pub(super) fn deliveries(&self, message: u16) -> (Range<u64>, Vec<DeliveryProgress>) {
         let deliveries = (0..).zip(self.stored(message));
         let current = |(number, stored): (u32, &_)| self.current((message, number), *stored);
-        deliveries.map(current).collect()
+        let items = self.messages.get(usize::from(message));
+        let items = items.map_or(0..0, |message| message.items.clone());
+        (items, deliveries.map(current).collect())
     }
 
     /// Returns the progress of a delivery, if there is one with this number.
@@ -79,15 +83,17 @@ impl LedgerStates {
         progress
     }
 
-    /// Takes an item into account. Returns `None` if it names a message or a delivery that does not exist.
-    pub(super) fn add(&mut self, item: &RecordItem) -> Option<()> {
+    /// Takes an item with its number into account. Returns `None` if it names a message or a delivery that does not exist.
+    pub(super) fn add(&mut self, item_number: u64, item: &RecordItem) -> Option<()> {
         match item {
             RecordItem::Message(message) => self.messages.push(MessageStates {
                 id: message.id.clone(),
                 deliveries: Vec::new(),
+                items: item_number..item_number + 1,
             }),
             RecordItem::Recipient(message, _) => {
                 let message = self.messages.get_mut(usize::from(*message))?;
+                message.items.end = item_number + 1;
                 message.deliveries.push(DeliveryProgress {
                     state: DeliveryState::Waiting,
                     attempts: 0,
@@ -99,6 +105,7 @@ impl LedgerStates {
                 status,
             } => {
                 let message = self.messages.get_mut(usize::from(*number))?;
+                message.items.end = item_number + 1;
                 let progress = message.deliveries.get_mut(*delivery as usize)?;
                 let delivery = (*number, *delivery);
                 progress.state = status.state;
@@ -136,34 +143,28 @@ pub(super) fn read_messages(snapshot: &Snapshot) -> Result<Vec<Message>, StoreEr
     Ok(messages)
 }
 
-/// Reads the deliveries of a message. `progress` is what the committer knows of them. Unlike the records, it
-/// distinguishes a delivery that has begun from one that was interrupted.
+/// Reads the deliveries of a message, whose `items` are in this range. `progress` is what the committer knows of them. Unlike
+/// the records, it distinguishes a delivery that has begun from one that was interrupted.
 ///
 /// # Errors
 /// [`StoreError::Unreadable`].
 pub(super) fn read_deliveries(
     snapshot: &Snapshot,
-    id: &MessageId,
+    sought: u16,
+    items: Range<u64>,
     progress: &[DeliveryProgress],
 ) -> Result<Vec<Delivery>, StoreError> {
-    let (mut number, mut sought) = (0, None);
     let mut deliveries = Vec::new();
-    snapshot.for_each_item(|_, item| {
+    snapshot.for_each_item_in(items, |_, item| {
         match item {
-            RecordItem::Message(message) => {
-                if message.id == *id {
-                    sought = Some(number);
-                }
-                number += 1;
-            }
-            RecordItem::Recipient(message, recipient) if Some(message) == sought => {
+            RecordItem::Recipient(message, recipient) if message == sought => {
                 deliveries.push(Delivery::waiting(recipient));
             }
             RecordItem::Status {
                 message,
                 delivery,
                 status,
-            } if Some(message) == sought => {
+            } if message == sought => {
                 if let Some(delivery) = deliveries.get_mut(delivery as usize) {
                     delivery.attempts += u32::from(status.state == DeliveryState::Sending);
                     delivery.status = status;

@@ -4,9 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use landing::{
     mail::confirmation_code,
-    waitlist::{
-        DeliveryState, DeliveryStatus, Email, Fact, ListKey, MessageId, SledWaitlist, Waitlist,
-    },
+    waitlist::{DeliveryState, DeliveryStatus, Email, Fact, ListKey, MessageId, SledWaitlist},
 };
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
@@ -18,8 +16,12 @@ use super::{
 use crate::{
     mail::smtp_server::{Action, SmtpServer, Step},
     process::{Sandbox, ServerProcess, wait_until},
-    store::confirmation_fixtures::{
-        add_attempts, add_deliveries, add_deliveries_of, begin_welcome, join_asked, join_confirmed,
+    store::{
+        add_fact,
+        confirmation_fixtures::{
+            add_attempts, add_deliveries, add_deliveries_of, begin_welcome, join_asked,
+            join_confirmed,
+        },
     },
 };
 
@@ -198,9 +200,9 @@ fn counts_the_people_whose_message_was_given_up() {
         for (number, attempts) in [(0, 20), (1, 19), (2, 20)] {
             add_attempts(&list, number, attempts, &deferred).await;
         }
-        let cyd = Email::parse("cyd@example.com").expect("an address");
-        let confirmed = (cyd, Fact::ConfirmedAt(SystemTime::now()));
-        list.add_facts(vec![confirmed]).await.expect("a response");
+        let confirmed = Fact::ConfirmedAt(SystemTime::now());
+        let confirmed = add_fact(&list, "cyd@example.com", confirmed).await;
+        assert_eq!(confirmed, Ok(vec![true]));
         begin_welcome(&list).await;
         let cyd = ("cyd@example.com", DeliveryState::Unknown, deferred.since);
         add_deliveries_of(&list, MessageId::welcome(), &[cyd]).await;

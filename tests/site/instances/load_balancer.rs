@@ -136,6 +136,35 @@ fn sign_ups_that_were_given_up_while_an_instance_hung_have_no_effect() {
     drop(waiting);
 }
 
+/// The visitor may have joined through another instance meanwhile, and left.
+#[test]
+fn sign_up_whose_visitor_has_gone_has_no_effect() {
+    let server = PostgresServer::start();
+    let instance = Instance::start(&server.create_database());
+    assert_eq!(instance.running().join("ann@example.com"), "201");
+    let suspended = suspend(&server);
+    // The instance waits for the database with the first one, so the other waits in its queue.
+    let mut waiting = ["bob", "cem"].map(|name| {
+        let sent = instance.running().send(&sign_up(name));
+        wait_until("it waits", || instance.running().is_idle());
+        Some(sent)
+    });
+    drop(waiting[1].take());
+    instance
+        .running()
+        .send("GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n");
+    wait_until("the server notices", || instance.running().is_idle());
+    resume(&suspended);
+    assert_eq!(instance.running().join("eve@example.com"), "201");
+    let list = server.sql(
+        FIRST_DATABASE,
+        "SELECT email FROM waitlist_entries ORDER BY 1",
+    );
+    assert!(!list.contains("cem@example.com"), "{list}");
+    assert!(list.contains("eve@example.com"), "{list}");
+    drop(waiting);
+}
+
 /// Returns a request that adds an address to the list.
 fn sign_up(name: &str) -> String {
     let body = format!(r#"{{"email":"{name}@example.com"}}"#);

@@ -94,6 +94,10 @@ async fn store_check_continues_when_its_client_disconnects() {
     first.abort();
     let second = timeout(TEST_TIMEOUT, get_readiness(&site)).await;
     assert_eq!(second.expect("no timeout").expect("no panic"), 503);
+    assert!(
+        calls.try_recv().is_err(),
+        "the second request began another"
+    );
 }
 
 #[tokio::test]
@@ -102,6 +106,6 @@ async fn panicking_store_is_not_ready_and_checked_again() {
     let site = TestSite::with_store(stub_store(|_| immediate(Err(StoreError::Busy)), ready)).await;
     for _ in 0..2 {
         let status = timeout(TEST_TIMEOUT, get_readiness(&site)).await;
-        assert_eq!(status.expect("no timeout").expect("no panic"), 500);
+        assert_eq!(status.expect("no timeout").expect("no panic"), 503);
     }
 }

@@ -37,3 +37,16 @@ async fn all_reads_of_a_request_have_one_deadline() {
     };
     tokio::join!(ask("GET"), ask("POST"));
 }
+
+/// A proxy would give the sign-up up, which is stored.
+#[tokio::test]
+async fn invitation_that_cannot_be_read_in_time_is_left_out() {
+    let store = slow_store(Duration::from_secs(20));
+    let site = TestSite::with_store_and_options(store, &["--invites"]).await;
+    let asked_at = Instant::now();
+    let response = site.join("ann@example.com").await;
+    assert_eq!(response.status(), 201);
+    let body = response.text().await.expect("text");
+    assert!(!body.contains("invitation"), "{body}");
+    assert!(asked_at.elapsed() < Duration::from_secs(12));
+}

@@ -77,8 +77,13 @@ impl Call {
             Self::Erase(typed, erasure) => shown(list.erase(&emails(&typed), erasure)).await,
             Self::Correct(old, new) => shown(list.correct(&email(&old), &email(&new))).await,
             Self::Record(facts) => {
-                let facts = facts.iter().map(|(typed, fact)| (email(typed), *fact));
-                shown(list.add_facts(facts.collect())).await
+                let mut of_sign_ups = Vec::new();
+                for (typed, fact) in facts {
+                    let person = list.person(&email(&typed)).await?;
+                    let joined_at = person.map_or(UNIX_EPOCH, |it| it.joined_at);
+                    of_sign_ups.push((email(&typed), joined_at, fact));
+                }
+                shown(list.add_facts(of_sign_ups)).await
             }
             Self::Suppress(typed) => shown(list.suppress(&emails(&typed))).await,
             Self::Lift(typed) => shown(list.lift(&emails(&typed))).await,

@@ -1,8 +1,9 @@
 //! Corrections, erasures and suppressions of many people, also at the same time. Every store passes these tests.
 
 use std::{
+    slice,
     sync::Arc,
-    time::{Duration, SystemTime},
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use landing::waitlist::{
@@ -15,6 +16,7 @@ use super::{
 };
 
 conformance_tests! {
+    facts_are_recorded_only_about_their_sign_up,
     corrects_many_addresses_to_long_ones,
     concurrent_corrections_and_erasures_report_what_they_did,
     confirmations_win_over_erasures,
@@ -120,7 +122,7 @@ async fn confirmations_win_over_erasures(fixture: impl StoreFixture) {
     list.join_many(entries.collect()).await.expect("a response");
     let confirm = async |email: &Email| {
         let fact = Fact::ConfirmedAt(SystemTime::now());
-        list.add_facts(vec![(email.clone(), fact)]).await == Ok(vec![true])
+        list.add_facts(vec![(email.clone(), long_ago, fact)]).await == Ok(vec![true])
     };
     // From both ends, so that some are confirmed before they are erased, and some while they are.
     let last = emails.last().expect("many");
@@ -194,6 +196,29 @@ async fn compacts_while_people_join_leave_and_read(fixture: impl StoreFixture) {
     drop(list);
     let list = fixture.open();
     assert_eq!((list.count(), entries(&*list)), (2_000, expected));
+}
+
+/// A request that confirms may be late: the person has left meanwhile, and somebody has typed the address in again.
+async fn facts_are_recorded_only_about_their_sign_up(fixture: impl StoreFixture) {
+    let list = fixture.open();
+    let ann = email("ann@example.com");
+    let sign_up = |second| WaitlistEntry {
+        asked_at: Some(UNIX_EPOCH + Duration::from_secs(second)),
+        ..entry("ann@example.com", second)
+    };
+    assert_eq!(list.join(sign_up(1)).await, Ok(JoinOutcome::New));
+    let left = list.erase(slice::from_ref(&ann), Erasure::Suppress).await;
+    assert_eq!(left, Ok(vec![true]));
+    assert_eq!(list.join(sign_up(2)).await, Ok(JoinOutcome::New));
+    let confirmed = Fact::ConfirmedAt(SystemTime::now());
+    for (joined_at, is_recorded) in [(sign_up(1).joined_at, false), (sign_up(2).joined_at, true)] {
+        let facts = vec![(email("Ann@example.com"), joined_at, confirmed)];
+        assert_eq!(list.add_facts(facts).await, Ok(vec![is_recorded]));
+        let person = list.person(&ann).await.expect("no error");
+        let is_confirmed = !person.expect("listed").awaits_confirmation();
+        assert_eq!(is_confirmed, is_recorded);
+        assert_eq!(list.is_suppressed(&ann).await, Ok(!is_recorded));
+    }
 }
 
 async fn suppresses_many(fixture: impl StoreFixture) {

@@ -17,7 +17,7 @@ use super::{
         deliveries_of, deliveries_to, join_asked, join_confirmed, join_from, link, site,
         slow_server, wait_for, wait_for_state, wait_for_state_of, wait_until_held,
     },
-    email, eventually,
+    email, erase, eventually,
 };
 use crate::mail::smtp_server::{Action, Received, SmtpServer, Step};
 
@@ -26,6 +26,7 @@ conformance_tests! {
     messages_wait_for_the_mail_server,
     message_without_a_result_is_sent_again_with_the_same_code,
     joining_again_during_the_message_sends_no_other_one,
+    who_leaves_and_joins_again_during_the_message_gets_another_one,
     welcome_comes_once_after_a_code_or_a_link,
     welcome_goes_on_after_a_crash_and_never_twice,
     codes_go_before_welcomes,
@@ -113,6 +114,23 @@ async fn joining_again_during_the_message_sends_no_other_one(fixture: impl Store
     go_on.send(()).expect("the server waits");
     let recipients = all_recipients(&site, &*list, &server).await;
     assert_eq!(recipients, ["ann@example.com"]);
+}
+
+/// The code of the message that is under way is for the sign-up that she took back.
+async fn who_leaves_and_joins_again_during_the_message_gets_another_one(
+    fixture: impl StoreFixture,
+) {
+    let (server, has_it, go_on) = slow_server("ann@example.com");
+    let list = fixture.open();
+    let site = site(&list, &server, &[]).await;
+    assert_eq!(site.join("ann@example.com").await.status(), 201);
+    wait_until_held(has_it).await;
+    assert!(erase(&*list, "ann@example.com").await);
+    assert_eq!(site.join("ann@example.com").await.status(), 201);
+    go_on.send(()).expect("the server waits");
+    let message = wait_for(&server, 2).await;
+    let status = confirm(&site, "ann@example.com", &code(&message)).await;
+    assert_eq!(status, 200);
 }
 
 /// Ann confirms by the code, and Bob by the link. Cyd has confirmed before the owner switched the welcome on.

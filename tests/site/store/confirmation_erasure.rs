@@ -13,7 +13,7 @@ use landing::waitlist::{
 };
 
 use super::{
-    StoreFixture,
+    StoreFixture, add_fact,
     confirmation_fixtures::{
         DAY, add_accepted, add_deliveries, all_recipients, code, confirm, join_asked, join_from,
         site, wait_for_state, wait_until_asked,
@@ -84,11 +84,9 @@ async fn people_who_do_not_confirm_are_erased(fixture: impl StoreFixture) {
     let imported =
         imported.map(|typed| WaitlistEntry::new(email(typed), SystemTime::now() - DAY * 90));
     list.join_all(imported.to_vec()).await.expect("a response");
-    let confirmed = (
-        email("yes@example.com"),
-        Fact::ConfirmedAt(SystemTime::now()),
-    );
-    list.add_facts(vec![confirmed]).await.expect("a response");
+    let confirmed = Fact::ConfirmedAt(SystemTime::now());
+    let confirmed = add_fact(&*list, "yes@example.com", confirmed).await;
+    assert_eq!(confirmed, Ok(vec![true]));
     let sent = [
         ("late@example.com", DAY * 32),
         ("owner@example.com", DAY * 32),

@@ -9,7 +9,7 @@ use landing::{
 };
 
 use super::{
-    StoreFixture,
+    StoreFixture, add_fact,
     confirmation_fixtures::{
         DAY, add_accepted, add_deliveries, add_deliveries_of, all_recipients, code, confirm,
         deliveries_to, is_confirmed, join_asked, join_confirmed, join_from, site, wait_for,
@@ -60,11 +60,9 @@ async fn joining_again_asks_again_after_an_hour(fixture: impl StoreFixture) {
     for (typed, age) in people {
         join_asked(&*list, typed, age).await;
     }
-    let confirmed = (
-        email("cyd@example.com"),
-        Fact::ConfirmedAt(SystemTime::now()),
-    );
-    list.add_facts(vec![confirmed]).await.expect("a response");
+    let confirmed = Fact::ConfirmedAt(SystemTime::now());
+    let confirmed = add_fact(&*list, "cyd@example.com", confirmed).await;
+    assert_eq!(confirmed, Ok(vec![true]));
     let sent = people.map(|(typed, age)| (typed, age - minutes(1)));
     add_accepted(&*list, &sent).await;
     let site = site(&list, &server, &[]).await;

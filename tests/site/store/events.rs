@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use tokio::task::JoinSet;
 use uuid::Uuid;
 
-use super::{SledFixture, StoreFixture, compact, email, entry, erase, join};
+use super::{SledFixture, StoreFixture, add_fact, compact, email, entry, erase, join};
 use crate::{cli::compact::contains, raw_store::open_database};
 
 conformance_tests! {
@@ -85,8 +85,8 @@ async fn each_change_records_its_events(fixture: impl StoreFixture) {
     list.join(ann).await.expect("a response");
     // Somebody who is on the list does not join.
     join(&*list, "ANN@example.com").await;
-    let facts = vec![(email("ann@example.com"), confirmed)];
-    list.add_facts(facts).await.expect("a response");
+    let added = add_fact(&*list, "ann@example.com", confirmed).await;
+    assert_eq!(added, Ok(vec![true]));
     let imported = WaitlistEntry {
         confirmed_at: Some(now),
         ..entry("bob@example.com", 1)
@@ -142,14 +142,18 @@ async fn spelling_and_repeated_facts_record_nothing(fixture: impl StoreFixture) 
     let list = fixture.open();
     join(&*list, "ann@example.com").await;
     let ann = email("ann@example.com");
-    let confirm = || list.add_facts(vec![(ann.clone(), Fact::ConfirmedAt(SystemTime::now()))]);
+    let confirm = || {
+        let confirmed = Fact::ConfirmedAt(SystemTime::now());
+        add_fact(&*list, "ann@example.com", confirmed)
+    };
     confirm().await.expect("a response");
     list.record_events(true).await.expect("recorded");
     let corrected = list.correct(&ann, &email("Ann@Example.com")).await;
     corrected.expect("a response");
     confirm().await.expect("a response");
-    let asked = vec![(ann.clone(), Fact::AskedAt(SystemTime::now()))];
-    list.add_facts(asked).await.expect("a response");
+    let asked = Fact::AskedAt(SystemTime::now());
+    let asked = add_fact(&*list, "ann@example.com", asked).await;
+    assert_eq!(asked, Ok(vec![true]));
     list.suppress(&[email("bob@example.com")])
         .await
         .expect("suppressed");

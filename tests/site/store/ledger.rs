@@ -4,13 +4,14 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use landing::waitlist::{
     AddressHash, Delivery, DeliveryResult, DeliveryStart, DeliveryState, DeliveryStatus, ListKey,
-    Message, MessageId, ServerReply,
+    Message, MessageId, ServerReply, StoreError,
 };
 
 use super::{StoreFixture, many_items::ManyItems};
 
 conformance_tests! {
     keeps_many_deliveries,
+    deliveries_are_given_up_in_one_step,
 }
 
 pub(super) fn id(text: &str) -> MessageId {
@@ -48,6 +49,19 @@ pub(super) fn result(number: u32, attempt: u32, status: DeliveryStatus) -> Deliv
     }
 }
 
+/// Returns whether a delivery in a state may have this result of its last attempt.
+pub(super) fn may_become(state: DeliveryState, result: &DeliveryResult) -> bool {
+    match state {
+        DeliveryState::Sending | DeliveryState::Unknown => true,
+        DeliveryState::Waiting | DeliveryState::Deferred
+            if result.status.state == DeliveryState::Skipped =>
+        {
+            true
+        }
+        state => state == result.status.state,
+    }
+}
+
 async fn keeps_many_deliveries(fixture: impl StoreFixture) {
     const MANY: u32 = 10_000;
     let list = fixture.open();
@@ -71,4 +85,36 @@ async fn keeps_many_deliveries(fixture: impl StoreFixture) {
         ..Delivery::waiting(hash(it))
     });
     assert!(deliveries == Ok(expected.collect()), "a delivery differs");
+}
+
+/// Without an attempt that a kill would leave unknown.
+async fn deliveries_are_given_up_in_one_step(fixture: impl StoreFixture) {
+    let (list, launch) = (fixture.open(), id("launch"));
+    let message = Message::new(launch.clone(), UNIX_EPOCH, "Hi");
+    assert_eq!(list.add_message(message).await, Ok(()));
+    let waiting = (0..3).map(|it| Delivery::waiting(hash(it)));
+    let added = list.add_deliveries(&launch, 0, waiting.collect()).await;
+    assert_eq!(added, Ok(true));
+    let starts = [1, 2].map(|it| start(it, DeliveryState::Waiting, 0));
+    let begun = list.begin_deliveries(&launch, starts.to_vec()).await;
+    assert_eq!(begun, Ok(vec![true, true]));
+    let deferred = result(1, 1, status(DeliveryState::Deferred, Some((450, "busy"))));
+    let finished = list.finish_deliveries(&launch, vec![deferred]).await;
+    assert_eq!(finished, Ok(()));
+    let skipped = status(DeliveryState::Skipped, None);
+    let give_up = |number, attempt| vec![result(number, attempt, skipped.clone())];
+    for (number, attempts, expected) in [
+        (0, 0, Ok(())),
+        (1, 0, Err(StoreError::Superseded)),
+        (1, 1, Ok(())),
+        // It is being sent.
+        (2, 0, Err(StoreError::Superseded)),
+    ] {
+        let given_up = list.finish_deliveries(&launch, give_up(number, attempts));
+        assert_eq!(given_up.await, expected, "{number} {attempts}");
+    }
+    let deliveries = list.deliveries(&launch, 0).await.expect("no error");
+    let states: Vec<_> = deliveries.iter().map(|it| it.status.state).collect();
+    use DeliveryState::{Sending, Skipped};
+    assert_eq!(states, [Skipped, Skipped, Sending]);
 }

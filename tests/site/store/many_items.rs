@@ -126,7 +126,10 @@ async fn too_many_items_are_refused(fixture: impl StoreFixture) {
             .collect();
         let people = emails.iter().map(|it| entry(it.as_typed(), 7)).collect();
         let fact = Fact::AskedAt(UNIX_EPOCH);
-        let facts = emails.iter().map(|it| (it.clone(), fact)).collect();
+        let facts = emails
+            .iter()
+            .map(|it| (it.clone(), UNIX_EPOCH, fact))
+            .collect();
         let added = numbers().map(|it| Delivery::waiting(hash(it))).collect();
         let starts = numbers()
             .map(|it| start(it, DeliveryState::Waiting, 0))

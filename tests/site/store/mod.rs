@@ -58,7 +58,7 @@ use std::{
 };
 
 use landing::waitlist::{
-    Email, Erasure, JoinOutcome, Selection, SledWaitlist, StoreError, Waitlist, WaitlistEntry,
+    Email, Erasure, Fact, JoinOutcome, Selection, SledWaitlist, StoreError, Waitlist, WaitlistEntry,
 };
 use reference_model::{ModelState, ReferenceModel};
 use tempfile::TempDir;
@@ -75,6 +75,18 @@ async fn compact(list: &dyn Waitlist) {
         Err(StoreError::NotCompacted(reason)) if reason.contains("run VACUUM (FULL)") => {}
         Err(error) => panic!("{error}"),
     }
+}
+
+/// Records a fact about the sign-up of an address. Returns whether it is on the list.
+pub(crate) async fn add_fact(
+    list: &dyn Waitlist,
+    typed: &str,
+    fact: Fact,
+) -> Result<Vec<bool>, StoreError> {
+    let person = list.person(&email(typed)).await?;
+    let joined_at = person.map_or(UNIX_EPOCH, |it| it.joined_at);
+    let facts = vec![(email(typed), joined_at, fact)];
+    list.add_facts(facts).await
 }
 
 /// The storage of a list, which can be opened several times.

@@ -1,6 +1,9 @@
 //! The simplest possible store, which the others are compared with.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    sync::{Arc, Mutex},
+    time::SystemTime,
+};
 
 use landing::waitlist::{
     Compaction, CorrectOutcome, Delivery, DeliveryResult, DeliveryStart, DeliveryState,
@@ -11,7 +14,7 @@ use landing::waitlist::{
 use tokio::sync::watch;
 use uuid::Uuid;
 
-use super::model_events::ModelEvents;
+use super::{ledger::may_become, model_events::ModelEvents};
 
 /// The entries in the order of their sign-ups, and the suppressions.
 pub(super) struct ModelState {
@@ -192,13 +195,9 @@ impl Ledger for ReferenceModel {
                 let delivery = existing
                     .as_mut()
                     .and_then(|it| it.get_mut(result.number as usize));
-                let open = [
-                    DeliveryState::Sending,
-                    DeliveryState::Unknown,
-                    result.status.state,
-                ];
-                let delivery = delivery
-                    .filter(|it| it.attempts == result.attempt && open.contains(&it.status.state));
+                let delivery = delivery.filter(|it| {
+                    it.attempts == result.attempt && may_become(it.status.state, &result)
+                });
                 delivery.map(|it| it.status = result.status).is_some()
             };
             let recorded: Vec<_> = results.into_iter().map(&mut finish).collect();
@@ -353,11 +352,12 @@ impl Waitlist for ReferenceModel {
         })
     }
 
-    fn add_facts(&self, facts: Vec<(Email, Fact)>) -> StoreFuture<'_, Vec<bool>> {
+    fn add_facts(&self, facts: Vec<(Email, SystemTime, Fact)>) -> StoreFuture<'_, Vec<bool>> {
         self.change(|state| {
-            let mut record = |(email, fact): (Email, Fact)| {
+            let mut record = |(email, joined_at, fact): (Email, SystemTime, Fact)| {
                 let mut entries = state.entries.iter_mut();
-                let Some(entry) = entries.find(|entry| entry.email.key() == email.key()) else {
+                let entry = entries.find(|entry| entry.email.key() == email.key());
+                let Some(entry) = entry.filter(|it| it.is_of_sign_up(joined_at)) else {
                     return false;
                 };
                 let before = entry.clone();

@@ -18,7 +18,7 @@ use serde_json::json;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{
-    MemoryFixture, StoreFixture, email, erase, eventually, join,
+    MemoryFixture, StoreFixture, add_fact, email, erase, eventually, join,
     webhook_endpoint::{Endpoint, Received, Reply, SECRET},
 };
 use crate::{fixtures::parse_config, security::overload::CapturedLog};
@@ -90,8 +90,8 @@ async fn events_are_signed_and_say_what_is_documented(fixture: impl StoreFixture
     };
     assert_eq!(list.join(ann).await, Ok(JoinOutcome::New));
     let confirmed = Fact::ConfirmedAt(SystemTime::now());
-    let facts = vec![(email("ann@example.com"), confirmed)];
-    list.add_facts(facts).await.expect("a response");
+    let confirmed = add_fact(&*list, "ann@example.com", confirmed).await;
+    assert_eq!(confirmed, Ok(vec![true]));
     assert!(erase(&*list, "earlier@example.com").await);
     wait_for_pending(&*list, 0).await;
     let received = endpoint.received();

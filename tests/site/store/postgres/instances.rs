@@ -144,7 +144,7 @@ fn conformance_suite_cleans_up_its_schemas() {
         .expect("the program runs");
     let stdout = String::from_utf8_lossy(&suite.stdout);
     assert!(suite.status.success(), "{stdout}");
-    assert!(stdout.contains("6 passed"), "{stdout}");
+    assert!(stdout.contains("7 passed"), "{stdout}");
     let schemas = "SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'landing%'";
     assert_eq!(database.sql(schemas), "0");
     assert_eq!(

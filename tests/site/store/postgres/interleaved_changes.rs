@@ -52,15 +52,16 @@ async fn late_confirmation_without_effect_lifts_no_suppression() {
     assert_eq!(joined, Ok(JoinOutcome::New));
     // The first matching statement looks the person up.
     proxy.fail_after(Fault::HoldOpen, 1);
+    let joined_at = unconfirmed("late@example.com").joined_at;
     let confirmed = Fact::ConfirmedAt(SystemTime::now());
-    let confirming = gone.add_facts(vec![(late.clone(), confirmed)]);
+    let confirming = gone.add_facts(vec![(late.clone(), joined_at, confirmed)]);
     tokio::select! {
         _ = confirming => panic!("the proxy did not hold the statement back"),
         () = proxy.until_fault() => {}
     }
     drop(gone);
     let asked = Fact::AskedAt(SystemTime::now());
-    let asking = other.add_facts(vec![(late.clone(), asked)]);
+    let asking = other.add_facts(vec![(late.clone(), joined_at, asked)]);
     assert_eq!(asking.await, Ok(vec![true]));
     proxy.release().await;
     let person = other.person(&late).await.expect("no error");
@@ -120,7 +121,8 @@ async fn repeated_confirmation_confirms_no_other_sign_up() {
     assert_eq!(joined, Ok(JoinOutcome::New));
     proxy.fail_after(Fault::NoResponse, 1);
     let confirmed = Fact::ConfirmedAt(SystemTime::now());
-    let facts = vec![(late.clone(), confirmed)];
+    let joined_at = unconfirmed("late@example.com").joined_at;
+    let facts = vec![(late.clone(), joined_at, confirmed)];
     let confirming = tokio::spawn(async move { list.add_facts(facts).await });
     proxy.until_fault().await;
     let person = async || other.person(&late).await.expect("no error");

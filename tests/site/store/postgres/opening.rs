@@ -12,7 +12,7 @@ use crate::{
     fault_proxy::Fault,
     postgres_server::{self, FIRST_DATABASE, PostgresServer},
     process::wait_until,
-    store::{email, entries, join},
+    store::{add_fact, email, entries, join},
 };
 
 #[test]
@@ -63,8 +63,8 @@ async fn serves_an_existing_list_without_create_rights() {
     let list = open_url(&url);
     assert_eq!(join(&list, "ann@example.com").await, JoinOutcome::New);
     let (ann, eve) = (email("ann@example.com"), email("eve@example.com"));
-    let fact = (ann.clone(), Fact::ConfirmedAt(UNIX_EPOCH));
-    assert_eq!(list.add_facts(vec![fact]).await, Ok(vec![true]));
+    let confirmed = add_fact(&list, "ann@example.com", Fact::ConfirmedAt(UNIX_EPOCH)).await;
+    assert_eq!(confirmed, Ok(vec![true]));
     let corrected = list.correct(&ann, &eve).await;
     assert_eq!(corrected, Ok(CorrectOutcome::Corrected));
     let listed = entries(&list);

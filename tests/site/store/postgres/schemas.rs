@@ -8,7 +8,7 @@ use landing::waitlist::{
 use tokio::task::block_in_place;
 
 use super::SharedDatabase;
-use crate::store::{addresses, email, entry, join};
+use crate::store::{add_fact, addresses, entry, join};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn backup_is_restored_into_emptied_tables() {
@@ -37,8 +37,8 @@ async fn person_whose_time_was_set_by_hand_can_confirm() {
     assert_eq!(list.join(unconfirmed).await, Ok(JoinOutcome::New));
     database.sql("UPDATE waitlist_entries SET asked_at = '2026-01-01 00:00:00.123456Z'");
     let confirmed = Fact::ConfirmedAt(SystemTime::now());
-    let facts = vec![(email("ann@example.com"), confirmed)];
-    assert_eq!(list.add_facts(facts).await, Ok(vec![true]));
+    let confirmed = add_fact(&list, "ann@example.com", confirmed).await;
+    assert_eq!(confirmed, Ok(vec![true]));
 }
 
 /// While it waited for a lock, all instances would wait behind it.

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use super::open;
 use crate::{
     raw_store::open_database,
-    store::{addresses, copy_directory, directory_contents, email, erase, join},
+    store::{add_fact, addresses, copy_directory, directory_contents, erase, join},
 };
 
 /// Returns the message of the error that opening a list ends with.
@@ -88,8 +88,8 @@ async fn opens_format_4() {
     let list = open(directory.path());
     assert!(erase(&list, "ann@example.com").await);
     assert_eq!(join(&list, "cyd@example.com").await, JoinOutcome::New);
-    let confirmed = vec![(email("bob@example.com"), Fact::ConfirmedAt(UNIX_EPOCH))];
-    assert_eq!(list.add_facts(confirmed).await, Ok(vec![true]));
+    let confirmed = add_fact(&list, "bob@example.com", Fact::ConfirmedAt(UNIX_EPOCH)).await;
+    assert_eq!(confirmed, Ok(vec![true]));
     drop(list);
     let list = open(directory.path());
     assert_eq!(addresses(&list), ["bob@example.com", "cyd@example.com"]);
