@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// The header row of a CSV file. Spreadsheets recognise UTF-8 by the byte order mark.
-pub(crate) const CSV_HEADER: &str = "\u{feff}email,joined_at,source,confirmed_at";
+pub(crate) const CSV_HEADER: &str = "\u{feff}email,joined_at,source,confirmed_at,asked_at";
 
 /// A person as `list`, `export` and `show` print them. In JSON, unknown fields are absent.
 #[derive(Default, Serialize)]
@@ -26,6 +26,8 @@ pub(crate) struct EntryFields<'a> {
     pub(crate) source: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) confirmed_at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) asked_at: Option<String>,
     /// The number of people invited, if the command counts them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) invitations: Option<u64>,
@@ -38,6 +40,7 @@ impl<'a> From<&'a WaitlistEntry> for EntryFields<'a> {
             joined_at: Some(rfc3339(entry.joined_at)),
             source: entry.source.as_ref().map(Source::as_str),
             confirmed_at: entry.confirmed_at.map(rfc3339),
+            asked_at: entry.asked_at.map(rfc3339),
             invitations: None,
         }
     }
@@ -53,11 +56,12 @@ impl EntryFields<'_> {
         }
         writeln!(
             out,
-            "{},{},{},{}",
+            "{},{},{},{},{}",
             escape_formula(self.email),
             self.joined_at.as_deref().unwrap_or_default(),
             escape_formula(self.source.unwrap_or_default()),
             self.confirmed_at.as_deref().unwrap_or_default(),
+            self.asked_at.as_deref().unwrap_or_default(),
         )
     }
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{
     address::parse_listed_address, delivery_counts::ShownDelivery, export_format::EntryFields,
-    store_location::CommonArgs, time::rfc3339, waitlist_handle::WaitlistHandle,
+    store_location::CommonArgs, waitlist_handle::WaitlistHandle,
 };
 use crate::waitlist::{AddressFilter, Email, Selection, Source};
 
@@ -31,8 +31,6 @@ pub(super) struct ShowArgs {
 struct ShownPerson<'a> {
     #[serde(flatten)]
     entry: EntryFields<'a>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    asked_at: Option<String>,
     /// The source of the people who joined by this person's link, if anybody has.
     #[serde(skip_serializing_if = "Option::is_none")]
     invite_code: Option<String>,
@@ -67,10 +65,8 @@ pub(super) fn run(args: &ShowArgs) -> anyhow::Result<()> {
         email: args.email.as_typed(),
         ..EntryFields::default()
     };
-    let asked_at = entry.as_ref().and_then(|it| it.asked_at);
     let shown = ShownPerson {
         entry: entry.as_ref().map_or(unlisted, EntryFields::from),
-        asked_at: asked_at.map(rfc3339),
         invite_code,
         suppressed,
         messages,
@@ -122,6 +118,7 @@ impl ShownPerson<'_> {
             joined_at,
             source,
             confirmed_at,
+            asked_at,
             invitations: _,
         } = &self.entry;
         match joined_at {
@@ -134,7 +131,7 @@ impl ShownPerson<'_> {
         for (name, value) in [
             ("joined at", joined_at.as_deref()),
             ("source", *source),
-            ("asked at", self.asked_at.as_deref()),
+            ("asked at", asked_at.as_deref()),
             ("confirmed at", confirmed_at.as_deref()),
             ("invite code", self.invite_code.as_deref()),
         ] {

@@ -19,7 +19,9 @@ pub(super) fn parse_time_or_age(text: &str) -> Result<SystemTime, InvalidTime> {
         let span = span.to_duration(days).ok()?.unsigned_abs();
         SystemTime::now().checked_sub(span)
     };
-    parse(text).or_else(ago).ok_or(InvalidTime)
+    let time = parse(text).or_else(ago).ok_or(InvalidTime)?;
+    // The list has no earlier one.
+    Ok(time.max(UNIX_EPOCH))
 }
 
 /// A text on the command line that is no time.

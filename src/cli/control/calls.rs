@@ -1,5 +1,7 @@
 //! The messages on the control socket: a request is a line of JSON, and so is each part of a response.
 
+use std::io;
+
 use serde::{Deserialize, Serialize};
 
 use super::{client::ControlClient, socket::Reply};
@@ -50,7 +52,7 @@ macro_rules! methods {
         })*
 
         /// Calls a method. Returns the line of the reply.
-        pub(super) async fn respond(list: &dyn Waitlist, method: Method) -> Vec<u8> {
+        pub(super) async fn respond(list: &dyn Waitlist, method: Method) -> io::Result<Vec<u8>> {
             match method {
                 $($(Method::$method($($key,)* $($value),*) => {
                     to_line(&list.$method($(&$key,)* $($value),*).await)
@@ -75,7 +77,7 @@ methods! {
         recount() -> i64;
         pending_events() -> Option<PendingEvents>;
         => fn entries(&self, selection: Selection) -> Reply<EntryStream> {
-            self.read_entries(&request(Call::Entries(selection)))
+            self.read_entries(request(Call::Entries(selection)))
         }
     }
     Ledger {
@@ -89,7 +91,7 @@ methods! {
 }
 
 /// Returns the line of a request.
-fn request(call: Call) -> Vec<u8> {
+fn request(call: Call) -> io::Result<Vec<u8>> {
     to_line(&Request {
         protocol: PROTOCOL_VERSION,
         call,
@@ -97,8 +99,11 @@ fn request(call: Call) -> Vec<u8> {
 }
 
 /// Returns a line of JSON.
-pub(super) fn to_line(value: &impl Serialize) -> Vec<u8> {
-    let mut line = serde_json::to_vec(value).unwrap_or_default();
+///
+/// # Errors
+/// If the value has a time before 1970, which serde does not write.
+pub(super) fn to_line(value: &impl Serialize) -> io::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(value)?;
     line.push(b'\n');
-    line
+    Ok(line)
 }

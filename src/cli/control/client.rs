@@ -42,28 +42,28 @@ impl ControlClient {
     }
 
     /// Sends the line of a request whose response is one line.
-    pub(super) fn call<T>(&self, request: Vec<u8>) -> StoreFuture<'static, T>
+    pub(super) fn call<T>(&self, request: io::Result<Vec<u8>>) -> StoreFuture<'static, T>
     where
         T: DeserializeOwned + Send + 'static,
     {
         let client = self.clone();
         Box::pin(async move {
-            let read = spawn_blocking(move || client.send(&request)?.read());
+            let read = spawn_blocking(move || client.send(request)?.read());
             read.await.map_err(|_| StoreError::Stopped)?
         })
     }
 
     /// Sends the line of a request for entries.
-    pub(super) fn read_entries(&self, request: &[u8]) -> Reply<EntryStream> {
+    pub(super) fn read_entries(&self, request: io::Result<Vec<u8>>) -> Reply<EntryStream> {
         let mut replies = self.send(request)?;
         let count = replies.read()?;
         Ok(EntryStream::new(count, flatten_blocks(replies.batches())))
     }
 
-    fn send(&self, request: &[u8]) -> Reply<ReplyReader> {
+    fn send(&self, request: io::Result<Vec<u8>>) -> Reply<ReplyReader> {
         let exchange = || {
             let mut stream = self.connect()?;
-            stream.write_all(request)?;
+            stream.write_all(&request?)?;
             Ok(ReplyReader(BufReader::with_capacity(1 << 16, stream)))
         };
         exchange().map_err(not_responding)

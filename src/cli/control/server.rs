@@ -87,8 +87,8 @@ async fn handle(
     permit: OwnedSemaphorePermit,
 ) -> io::Result<()> {
     let reply = match read_call(&mut stream).await? {
-        Err(error) => to_line(&Reply::<()>::Err(error)),
-        Ok(Call::Method(method)) => respond(&*list, method).await,
+        Err(error) => to_line(&Reply::<()>::Err(error))?,
+        Ok(Call::Method(method)) => respond(&*list, method).await?,
         Ok(Call::Entries(selection)) => {
             let stream = stream.into_std()?;
             thread::Builder::new().spawn(move || send_entries(stream, list, selection, permit))?;
@@ -125,12 +125,12 @@ fn send_entries(
     drop(list);
     let mut entries = match entries {
         Ok(entries) => entries,
-        Err(error) => return out.write_all(&to_line(&Reply::<u64>::Err(error))),
+        Err(error) => return out.write_all(&to_line(&Reply::<u64>::Err(error))?),
     };
-    out.write_all(&to_line(&Reply::Ok(entries.selected_count())))?;
+    out.write_all(&to_line(&Reply::Ok(entries.selected_count()))?)?;
     loop {
         let batch: Reply<Vec<_>> = entries.by_ref().take(CALL_MAX).collect();
-        out.write_all(&to_line(&batch))?;
+        out.write_all(&to_line(&batch)?)?;
         if !batch.is_ok_and(|batch| !batch.is_empty()) {
             return out.flush();
         }
