@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// What an e-mail has besides its text.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct MessageHeaders<'a> {
     /// The sender.
     pub from: &'a MailFrom,

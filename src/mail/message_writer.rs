@@ -15,8 +15,8 @@ use crate::{
     waitlist::{Email, ListKey, MessageId, Source, invite_link},
 };
 
-/// Length of the token of a person whose address has 65 to 128 bytes.
-const LONG_TOKEN_LEN: usize = 208;
+/// Length of the longest token, which [`PersonTokens::token`] makes.
+const LONGEST_TOKEN_LEN: usize = 464;
 
 /// Writes the e-mails of a message.
 #[derive(Clone, Debug)]
@@ -56,12 +56,12 @@ impl MessageWriter<'_> {
         })
     }
 
-    /// Checks the size of the message for people up to a position, also with a long address.
+    /// Checks the size of the message for people up to a position, also with the longest address.
     ///
     /// # Errors
     /// [`TemplateProblem::TooLongAsHtml`].
     pub fn check_size(&self, max_position: u64) -> Result<(), TemplateProblem> {
-        let longest = "x".repeat(LONG_TOKEN_LEN);
+        let longest = "x".repeat(LONGEST_TOKEN_LEN);
         Template::check_size(&self.render(max_position, &longest, &longest))
     }
 

@@ -151,8 +151,8 @@ impl Plan {
 
     /// Prints who else has not had the message for certain, and how to write to them.
     pub(super) fn print_notes(&self) {
-        use SkipReason::{Undeliverable, Unknown, Waiting};
-        for reason in [Undeliverable, Unknown, Waiting] {
+        use SkipReason::{Suppressed, Unconfirmed, Undeliverable, Unknown, Waiting};
+        for reason in [Undeliverable, Suppressed, Unconfirmed, Unknown, Waiting] {
             let count = self.skipped.get(reason);
             if count > 0 {
                 print_stderr(&format!("{count} {}", reason.text()));

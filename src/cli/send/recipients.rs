@@ -134,7 +134,7 @@ impl Chooser<'_> {
     ) -> Option<SkipReason> {
         let was_asked = self.asks_everybody || entry.asked_at.is_some();
         let may_be_unconfirmed = self.args.include_unconfirmed || !was_asked;
-        // Listed and suppressed at a time only after an import was interrupted.
+        // Also listed: somebody has typed the address in again after the person left, or an import was interrupted.
         if self.suppressions.contains_hash(hash) {
             return Some(SkipReason::Suppressed);
         }

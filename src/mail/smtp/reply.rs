@@ -72,12 +72,16 @@ impl HiddenWords {
         ServerReply::new(response.code, text.trim_end())
     }
 
-    /// Returns what takes the place of a word, if it names a recipient (its local part, its domain, or any address), or
+    /// Returns what takes the place of a word, if it names a recipient (its local part, its mailbox, its domain, or any address), or
     /// contains a part of a secret. A server that quotes a message may have broken its lines anywhere, with `=` at their ends.
     fn hide<'a>(&self, word: &'a str) -> &'a str {
         let recipient = self.recipient.to_lowercase();
         let (local, domain) = recipient.rsplit_once('@').unwrap_or((&recipient, ""));
-        let names = [local.trim_matches('"'), domain];
+        let local = local.trim_matches('"');
+        // A server may name the mailbox without its tag, and the domain as it is typed.
+        let mailbox = local.split_once('+').map_or(local, |(mailbox, _)| mailbox);
+        let (typed_domain, _) = idna::domain_to_unicode(domain);
+        let names = [local, mailbox, domain, &typed_domain];
         let lower = word.to_lowercase();
         let is_address = AT_SIGNS.iter().any(|sign| word.contains(sign));
         if is_address || names.iter().any(|name| has_name(&lower, name)) {

@@ -53,7 +53,7 @@ pub struct Template {
 }
 
 /// A message for one person.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Eq, PartialEq)]
 pub struct RenderedMessage {
     /// The subject.
     pub subject: String,
@@ -144,7 +144,10 @@ impl Template {
         let mut footer = vec![values.reason()];
         footer.extend(values.postal_address.map(str::to_owned));
         let html = html::render(&subject, &values.fill_html(html), &footer, footer_link);
-        footer.extend(footer_link.map(|url| format!("{}: {url}", copy::mail::UNSUBSCRIBE)));
+        // Markdown may write a placeholder in a way that only the HTML shows, such as `\{unsubscribe\}`.
+        let has_link_in_text = self.text.contains(placeholders::LINKS[0]);
+        let text_link = values.unsubscribe.filter(|_| !has_link_in_text);
+        footer.extend(text_link.map(|url| format!("{}: {url}", copy::mail::UNSUBSCRIBE)));
         let text = values.fill(&self.text);
         RenderedMessage {
             // The mark before a signature, which many programs show in grey (RFC 3676, section 4.3).

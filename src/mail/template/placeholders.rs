@@ -15,7 +15,7 @@ pub(super) const INVITE_LINK: &str = "{invite_link}";
 pub(super) const LINKS: [&str; 2] = [UNSUBSCRIBE, INVITE_LINK];
 
 /// What takes the place of the placeholders, and is in the footer.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Placeholders<'a> {
     /// The name of the product.
     pub product: &'a str,

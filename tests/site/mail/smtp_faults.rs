@@ -145,6 +145,14 @@ async fn addresses_in_replies_are_hidden_in_any_spelling() {
             assert_eq!(reply.text(), text, "{step:?}");
         }
     }
+    let reply = Action::Reply("550 5.1.1 ann of m\u{fc}nchen.example is unknown");
+    let server = SmtpServer::acting(Step::Recipient, "", reply);
+    let mut connection = client(&server, "").connect().await.expect("a connection");
+    let outcome = send_message(&mut connection, "ann+tag@xn--mnchen-3ya.example").await;
+    let SendOutcome::Rejected(_, reply) = outcome else {
+        panic!("{outcome:?}");
+    };
+    assert_eq!(reply.text(), "5.1.1 <address> of <address> is unknown");
 }
 
 #[tokio::test(flavor = "multi_thread")]
