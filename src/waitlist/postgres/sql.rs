@@ -332,9 +332,9 @@ pub(super) fn probe(slot: i64, entries: usize, width: usize, id: Uuid) -> String
     let key = format!("00{}", id.simple());
     format!(
         "BEGIN;
-         INSERT INTO waitlist_entries (key, email, joined_at, id)
+         INSERT INTO waitlist_entries (key, email, joined_at, id, source, asked_at, confirmed_at)
          SELECT decode('{key}' || lpad(to_hex(n), 4, '0'), 'hex'), 
-             repeat('x', {width}) || 'probe@landing.invalid', now(), '{id}'
+             repeat('x', {width}) || 'probe@landing.invalid', now(), '{id}', NULL, NULL, NULL
          FROM generate_series(1, {entries}) AS n
          ON CONFLICT (key) DO NOTHING;
          DELETE FROM waitlist_suppressed WHERE hash = decode('{key}', 'hex');

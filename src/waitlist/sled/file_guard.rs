@@ -26,7 +26,8 @@ pub(super) fn note_creation(data: &Path) {
         .mode(0o600)
         .open(data.join(CREATED_FILE));
     // A list whose directory is full must open all the same.
-    let _ = file.and_then(|file| file.sync_all());
+    let synced = file.and_then(|file| file.sync_all());
+    let _ = synced.and_then(|()| File::open(data)?.sync_all());
 }
 
 /// The files of an open list.
