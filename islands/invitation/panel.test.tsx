@@ -36,6 +36,21 @@ describe("the invitation", () => {
     expect(document.querySelectorAll("form .waitlist")).toHaveLength(0);
   });
 
+  test.each([
+    ["keeps the form in its place", 300, 1],
+    ["moves nobody who reads something else", 3000, 0],
+  ])("%s", async (_what, top, scrolls) => {
+    const scrollBy = vi.spyOn(window, "scrollBy").mockReturnValue();
+    const box = { top, bottom: top + 100 } as DOMRect;
+    const form = vi.spyOn(HTMLFormElement.prototype, "getBoundingClientRect");
+    form.mockReturnValue(box);
+    await join();
+    await screen.findByLabelText("Your invitation link");
+    expect(scrollBy).toHaveBeenCalledTimes(scrolls);
+    scrollBy.mockRestore();
+    form.mockRestore();
+  });
+
   test("is copied by its button", async () => {
     const user = await join();
     await waitFor(() => expect(spoken()).toContain(LEAD));

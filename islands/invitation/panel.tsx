@@ -47,7 +47,14 @@ export default function InvitationPanel({ label, link, place }: InvitationPanelP
     >
       <p className="waitlist-lead">{lead}</p>
       <label htmlFor={id}>{label}</label>
-      <input ref={input} id={id} readOnly value={link} onFocus={(event) => event.target.select()} />
+      <input
+        ref={input}
+        id={id}
+        dir="ltr"
+        readOnly
+        value={link}
+        onFocus={(event) => event.target.select()}
+      />
       <button
         type="button"
         className="button"
@@ -64,14 +71,14 @@ export default function InvitationPanel({ label, link, place }: InvitationPanelP
   );
 }
 
-/** The section is centred, so the panel has pushed the form up. Scrolls by as much. */
+/** The section is centred, so the panel has pushed the form up. Scrolls by as much, unless the visitor reads something else. */
 function keepFormInPlace(panel: HTMLElement | null) {
   const form = panel?.previousElementSibling;
   if (!panel || !form) return;
-  const top = () => form.getBoundingClientRect().top;
-  const now = top();
+  const now = form.getBoundingClientRect().top;
   panel.style.display = "none";
-  const before = top();
+  const { top: before, bottom } = form.getBoundingClientRect();
   panel.style.display = "";
+  if (bottom < 0 || before > innerHeight) return;
   scrollBy({ top: now - before, behavior: "instant" });
 }

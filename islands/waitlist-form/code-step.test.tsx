@@ -144,6 +144,9 @@ describe("a code", () => {
     expect(codeField()?.value).toBe("123456");
     await waitFor(() => expect(document.activeElement).toBe(codeField()));
     expect(lead()).toBe(SENT);
+    // The second click of a double click.
+    fireEvent.submit(await findCodeField());
+    expect(postCode).toHaveBeenCalledOnce();
     await user.type(await findCodeField(), "{Backspace}");
     expect(message()).toBe(HINT);
     await user.type(await findCodeField(), "7{Enter}");
@@ -162,6 +165,8 @@ describe("a code", () => {
     ["Your code 358208 is valid for 30 minutes", "358208"],
     ["2 codes: 358 208", "358208"],
     ["358208 30", "358208"],
+    ["2026-11-29 358208", "358208"],
+    ["358\u200B208", "358208"],
     ["358208 is your code. Your code: 358208", "358208"],
   ])("in %j is %j", async (typed, code) => {
     renderForm({ step: "code", confirms: true, email: EMAIL });

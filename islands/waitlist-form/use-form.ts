@@ -9,7 +9,7 @@ import { emailForm, pristine, type Settings, type Submission, submit } from "./s
 import { readCode, trimInvisible } from "./typed";
 import { useUsualTitle } from "./use-usual-title";
 
-/** An empty submit, or a way back, within this time after a response, in milliseconds, is a double click. */
+/** A submit of nothing or of the same code, or a way back, within this time after a response, in milliseconds, is a double click. */
 const REPEAT_INTERVAL_MS = 1000;
 
 export type FormControls = ReturnType<typeof useForm>;
@@ -42,7 +42,7 @@ export function useForm(settings: Settings, initial: FormState, onSuccess: () =>
 
   const update = (change: Partial<typeof view>) => setView((before) => ({ ...before, ...change }));
   const typed = () => refs.input.current?.value ?? "";
-  const isRepeated = () => typed() === "" && Date.now() - respondedAt.current < REPEAT_INTERVAL_MS;
+  const isRepeated = () => Date.now() - respondedAt.current < REPEAT_INTERVAL_MS;
 
   /** Shows a form, and a toast with the text. */
   function show(form: FormState, text?: string, isError = true) {
@@ -102,11 +102,12 @@ export function useForm(settings: Settings, initial: FormState, onSuccess: () =>
     // A bot: the browser posts the form as without JavaScript, and the server handles it.
     if (refs.honeypot.current?.value) return;
     event.preventDefault();
-    if (isSending.current) return;
+    // The same code again would cost another try.
+    if (isSending.current || (form.step === "code" && isRepeated())) return;
     const content = { ...form, [form.step]: typed() };
     const read = readSubmission(content);
     if (typeof read !== "string") return void send(read);
-    if (isRepeated()) return;
+    if (typed() === "" && isRepeated()) return;
     flushSync(() => show({ ...content, outcome: "invalid", message: read }, read));
     focusIn(refs.form.current, refs.input.current);
   }
@@ -128,7 +129,7 @@ export function useForm(settings: Settings, initial: FormState, onSuccess: () =>
 
   function returnToEmail(event: MouseEvent) {
     event.preventDefault();
-    if (isSending.current || isRepeated()) return;
+    if (isSending.current || (typed() === "" && isRepeated())) return;
     flushSync(() => show(emailForm(settings, form.email)));
     focusIn(refs.form.current, refs.input.current);
   }
