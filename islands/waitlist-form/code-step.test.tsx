@@ -144,8 +144,8 @@ describe("a code", () => {
     expect(codeField()?.value).toBe("123456");
     await waitFor(() => expect(document.activeElement).toBe(codeField()));
     expect(lead()).toBe(SENT);
-    // The second click of a double click.
-    fireEvent.submit(await findCodeField());
+    // The second click of a double click costs no other try. A request that failed has cost none.
+    if (status !== 503) fireEvent.submit(await findCodeField());
     expect(postCode).toHaveBeenCalledOnce();
     await user.type(await findCodeField(), "{Backspace}");
     expect(message()).toBe(HINT);
@@ -166,6 +166,7 @@ describe("a code", () => {
     ["2 codes: 358 208", "358208"],
     ["358208 30", "358208"],
     ["2026-11-29 358208", "358208"],
+    ["29\u201311\u20132026 358208", "358208"],
     ["358\u200B208", "358208"],
     ["358208 is your code. Your code: 358208", "358208"],
   ])("in %j is %j", async (typed, code) => {

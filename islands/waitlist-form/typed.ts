@@ -7,8 +7,8 @@ const INVISIBLE_ENDS = new RegExp(`^${INVISIBLE}+|${INVISIBLE}+$`, "gu");
 /** Removes invisible characters from the ends of a text. */
 export const trimInvisible = (typed: string) => typed.replaceAll(INVISIBLE_ENDS, "");
 
-/** Six digits, perhaps with a space or a hyphen between two, and not the beginning of a date. */
-const CODE = /(?<!\d)\d(?:[\s\u2010-\u2015-]?\d){5}(?!-?\d)/;
+/** Six digits, perhaps with a space or a hyphen between two. Beside a hyphen they are a part of a date. */
+const CODE = /(?<!\d[\u2010-\u2015-]?)\d(?:[\s\u2010-\u2015-]?\d){5}(?![\u2010-\u2015-]?\d)/;
 
 /** Returns the first code in a text, such as a pasted sentence. Japanese keyboards type wide digits. */
 export const readCode = (typed: string) =>

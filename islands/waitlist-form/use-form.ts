@@ -9,7 +9,7 @@ import { emailForm, pristine, type Settings, type Submission, submit } from "./s
 import { readCode, trimInvisible } from "./typed";
 import { useUsualTitle } from "./use-usual-title";
 
-/** A submit of nothing or of the same code, or a way back, within this time after a response, in milliseconds, is a double click. */
+/** A submit of nothing or of a wrong code, or a way back, within this time after a response is a double click. In ms. */
 const REPEAT_INTERVAL_MS = 1000;
 
 export type FormControls = ReturnType<typeof useForm>;
@@ -103,11 +103,11 @@ export function useForm(settings: Settings, initial: FormState, onSuccess: () =>
     if (refs.honeypot.current?.value) return;
     event.preventDefault();
     // The same code again would cost another try.
-    if (isSending.current || (form.step === "code" && isRepeated())) return;
+    if (isSending.current || (form.outcome === "invalid" && isRepeated())) return;
     const content = { ...form, [form.step]: typed() };
     const read = readSubmission(content);
     if (typeof read !== "string") return void send(read);
-    if (typed() === "" && isRepeated()) return;
+    if (isRepeated()) return;
     flushSync(() => show({ ...content, outcome: "invalid", message: read }, read));
     focusIn(refs.form.current, refs.input.current);
   }

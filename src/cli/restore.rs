@@ -1,8 +1,10 @@
 //! `landing restore`: restores a backup into an empty or new list.
 
 use std::{
+    env,
     fs::File,
     io::{self, Read, Seek},
+    os::fd::AsFd,
     path::{Path, PathBuf},
 };
 
@@ -84,19 +86,18 @@ fn read<'a>(
 
 /// Opens a file, or standard input. A backup is read twice, so the output of another program is copied to an unnamed
 /// temporary file first.
-fn open(path: Option<&Path>) -> io::Result<File> {
-    let mut input: Box<dyn Read> = match path {
-        Some(path) => {
-            let file = File::open(path)?;
-            if file.metadata()?.is_file() {
-                return Ok(file);
-            }
-            Box::new(file)
-        }
-        None => Box::new(io::stdin().lock()),
+fn open(path: Option<&Path>) -> anyhow::Result<File> {
+    let file = match path {
+        Some(path) => File::open(path)?,
+        None => File::from(io::stdin().as_fd().try_clone_to_owned()?),
     };
-    let mut copy = tempfile::tempfile()?;
-    io::copy(&mut input, &mut copy)?;
+    if file.metadata()?.is_file() {
+        return Ok(file);
+    }
+    let directory = env::temp_dir();
+    let context = || format!("cannot copy it to {}", directory.display());
+    let mut copy = tempfile::tempfile().with_context(context)?;
+    io::copy(&mut &file, &mut copy).with_context(context)?;
     Ok(copy)
 }
 

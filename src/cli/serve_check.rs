@@ -87,7 +87,8 @@ fn confirmation_sender(config: &Config) -> anyhow::Result<Option<ConfirmationSen
     let Some(settings) = config.confirm_settings()? else {
         return Ok(None);
     };
-    let welcome = settings.welcome.as_deref().map(read_template).transpose()?;
+    let welcome = settings.welcome.as_deref().map(read_template).transpose();
+    let welcome = welcome.context("--welcome (LANDING_WELCOME)")?;
     Ok(Some(ConfirmationSender::new(settings, welcome)?))
 }
 

@@ -7,16 +7,13 @@ use uuid::Uuid;
 use super::{
     compose::{ComposeError, MessageHeaders, compose, message_id},
     dkim::DkimSigner,
-    person_token::{PersonTokens, TokenPurpose},
+    person_token::{PersonTokens, TOKEN_MAX_LEN, TokenPurpose},
     template::{Placeholders, RenderedMessage, Template, TemplateProblem},
 };
 use crate::{
     config::{MailSettings, Origin},
     waitlist::{Email, ListKey, MessageId, Source, invite_link},
 };
-
-/// Length of the longest token, which [`PersonTokens::token`] makes.
-const LONGEST_TOKEN_LEN: usize = 464;
 
 /// Writes the e-mails of a message.
 #[derive(Clone, Debug)]
@@ -61,7 +58,7 @@ impl MessageWriter<'_> {
     /// # Errors
     /// [`TemplateProblem::TooLongAsHtml`].
     pub fn check_size(&self, max_position: u64) -> Result<(), TemplateProblem> {
-        let longest = "x".repeat(LONGEST_TOKEN_LEN);
+        let longest = "x".repeat(TOKEN_MAX_LEN);
         Template::check_size(&self.render(max_position, &longest, &longest))
     }
 

@@ -18,7 +18,7 @@ use crate::waitlist::{Email, ListKey, unix_millis};
 /// An address is filled up to a multiple of this number of bytes, so that a token does not reveal its length.
 const BLOCK_BYTES: usize = 64;
 /// Maximum length of a token, in characters. An address has at most 254 bytes, and a time 20.
-const TOKEN_MAX_LEN: usize = (NONCE_LEN + 5 * BLOCK_BYTES + 16).div_ceil(3) * 4;
+pub(super) const TOKEN_MAX_LEN: usize = (NONCE_LEN + 5 * BLOCK_BYTES + 16).div_ceil(3) * 4;
 
 /// What the person who has a token may do with it. Each purpose has its own key, so that no token serves two.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -100,12 +100,12 @@ impl PersonTokens {
 
     /// Returns the person that a token names. Returns `None` if the token was not made with the key.
     pub fn person(&self, token: &str) -> Option<TokenPerson> {
-        if token.len() > TOKEN_MAX_LEN {
-            return None;
-        }
         // A mail program may take the punctuation after a link for a part of it.
         let token =
             token.trim_end_matches(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_');
+        if token.len() > TOKEN_MAX_LEN {
+            return None;
+        }
         let bytes = BASE64.decode(token).ok()?;
         let (nonce, sealed) = bytes.split_first_chunk::<NONCE_LEN>()?;
         let mut sealed = sealed.to_vec();

@@ -138,7 +138,8 @@ fn listed_code_form(email: &str) -> FormState {
     }
 }
 
-/// Returns whether a request is a form that a browser has sent without JavaScript: its client reads HTML.
+/// Returns whether a request is a form that a browser has sent without JavaScript: its client reads HTML, and it is not for
+/// the API.
 pub(super) fn is_form<B>(request: &Request<B>) -> bool {
     let accept = request.headers().get(header::ACCEPT);
     let accept = accept.and_then(|it| it.to_str().ok());

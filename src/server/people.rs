@@ -1,7 +1,7 @@
 //! The people on the list, as a request sees them.
 
 use std::{
-    sync::Arc,
+    sync::{Arc, Weak},
     time::{Duration, SystemTime},
 };
 
@@ -86,22 +86,30 @@ impl People {
         // Dropped with this request. After the visitor has gone, a sign-up that waits for the store must have no effect: the
         // visitor may have joined again elsewhere, and left.
         let visitor = Arc::new(());
-        let calls = for_visitor(Arc::downgrade(&visitor), async move {
-            let (is_new, promise) = people.join(entry).await?;
+        let waiting = Arc::downgrade(&visitor);
+        let calls = async move {
+            let (is_new, promise) = people.join(entry, &waiting).await?;
             if let Some(confirmation) = &people.confirmation {
                 confirmation.ask(&email, client, promise);
             }
             is_new.then_some(email).ok_or(RequestError::AlreadyListed)
-        });
+        };
         let joined = within_deadline(calls).await;
         drop(visitor);
         joined
     }
 
-    /// Adds an entry to the list. Returns whether it is new, and what the site has promised the person.
-    async fn join(&self, entry: WaitlistEntry) -> Result<(bool, Promise), StoreError> {
+    /// Adds an entry to the list, unless its visitor has gone. Returns whether it is new, and what the site has promised the
+    /// person.
+    async fn join(
+        &self,
+        entry: WaitlistEntry,
+        visitor: &Weak<()>,
+    ) -> Result<(bool, Promise), StoreError> {
         loop {
-            let is_new = self.list.join(entry.clone()).await? == JoinOutcome::New;
+            let join = async || self.list.join(entry.clone()).await;
+            let joined = for_visitor(Weak::clone(visitor), join()).await?;
+            let is_new = joined == JoinOutcome::New;
             let promise = match &self.confirmation {
                 None => Promise::NotNeeded,
                 Some(_) if is_new => Promise::Renewed,
@@ -162,7 +170,7 @@ impl People {
 
 /// Makes all calls of the store that a request needs, within [`STORE_TIMEOUT`]. Each has its own limit, and several
 /// would add up to more than a proxy waits. A visitor who closes the page ends the request, and not the calls: after a sign-up
-/// was stored, the message must follow, and who has asked to leave must leave.
+/// was stored, the message must follow, and an unsubscribe must take effect.
 ///
 /// # Errors
 /// Those of the calls, [`StoreError::TimedOut`], and [`RequestError::Panicked`].

@@ -3,8 +3,8 @@
 //! A GET changes nothing, because mail programs and scanners open links. It shows a page with one button. The button, or
 //! the mail program itself (one-click, RFC 8058), sends a POST. The POST of a mail program has neither a cookie nor an
 //! `Origin`, and its body does not matter. So a POST is exempt from the cross-site check. One that unsubscribes a person is
-//! exempt from the limits per client too, because a provider sends those of many people: a token cannot be guessed, and suppresses
-//! one address, once. One that confirms counts like a code.
+//! exempt from the limits per client too, because a provider sends those of many people: a token cannot be guessed, and is for
+//! one address. One that confirms counts like a code.
 
 use std::sync::Arc;
 
@@ -47,11 +47,12 @@ pub(super) fn route(purpose: TokenPurpose) -> MethodRouter<AppState> {
         // The body of a POST does not matter, and is not read.
         let (parts, _) = request.into_parts();
         let headers = parts.headers.clone();
+        let requested_at = Instant::now();
         let outcome = within_deadline(async move {
             if parts.method != Method::POST {
-                return find_page(&people, purpose, &token).await;
+                return find_page(&people, purpose, &token, requested_at).await;
             }
-            act(&people, &admission, purpose, &token, &parts).await
+            act(&people, &admission, purpose, &token, &parts, requested_at).await
         });
         respond(&pages, purpose, outcome.await, &headers)
     };
@@ -59,7 +60,12 @@ pub(super) fn route(purpose: TokenPurpose) -> MethodRouter<AppState> {
 }
 
 /// Returns the page that asks a person, or the one that says why there is nothing to ask.
-async fn find_page(people: &People, purpose: TokenPurpose, token: &str) -> Outcome {
+async fn find_page(
+    people: &People,
+    purpose: TokenPurpose,
+    token: &str,
+    requested_at: Instant,
+) -> Outcome {
     let Some((email, sign_up)) = find_person(people, purpose, token).await? else {
         return Ok((LinkPage::WrongLink, None));
     };
@@ -72,7 +78,7 @@ async fn find_page(people: &People, purpose: TokenPurpose, token: &str) -> Outco
             None => LinkPage::Confirm,
         },
     };
-    let recipient = recipient(people, page, &email, Instant::now()).await?;
+    let recipient = recipient(people, page, &email, requested_at).await?;
     Ok((page, Some(recipient)))
 }
 
@@ -111,6 +117,7 @@ async fn act(
     purpose: TokenPurpose,
     token: &str,
     request: &Parts,
+    requested_at: Instant,
 ) -> Outcome {
     let Some((email, sign_up)) = find_person(people, purpose, token).await? else {
         return Ok((LinkPage::WrongLink, None));
@@ -130,7 +137,7 @@ async fn act(
         && confirmation.confirm(sign_up).await?
     {
         let page = LinkPage::Confirmed;
-        let recipient = recipient(people, page, &email, Instant::now()).await?;
+        let recipient = recipient(people, page, &email, requested_at).await?;
         return Ok((page, Some(recipient)));
     }
     Ok((LinkPage::NotListed, None))

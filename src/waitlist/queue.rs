@@ -31,8 +31,8 @@ task_local! {
     static VISITOR: Weak<()>;
 }
 
-/// Makes calls for a visitor, who has gone when `visitor` is dropped: then a call that has not begun has no effect, and one that
-/// has begun still returns its reply.
+/// Makes calls for a visitor, who has gone when `visitor` is dropped: then a call that has not begun has no effect, and one
+/// that has begun still returns its reply.
 pub fn for_visitor<F: Future>(visitor: Weak<()>, calls: F) -> TaskLocalFuture<Weak<()>, F> {
     VISITOR.scope(visitor, calls)
 }
@@ -46,14 +46,17 @@ pub(super) struct ReplySender<T> {
 }
 
 impl<T> ReplySender<T> {
-    /// Returns whether nobody waits for the reply, so that the request must have no effect. The time decides too: after a
-    /// process hung, its committer may run before its callers find that they have waited too long. By then, a load balancer
-    /// has sent a sign-up elsewhere, and the person may have been erased.
+    /// Returns whether nobody waits for the reply of a request that has not begun, so that it must have no effect.
     pub(super) fn is_abandoned(&self) -> bool {
         let visitor = self.visitor.as_ref();
-        self.sender.is_closed()
-            || self.until <= Instant::now()
-            || visitor.is_some_and(|visitor| visitor.strong_count() == 0)
+        self.is_expired() || visitor.is_some_and(|visitor| visitor.strong_count() == 0)
+    }
+
+    /// Returns whether the caller does not wait any more. The time decides too: after a process hung, its committer may run
+    /// before its callers find that they have waited too long. By then, a load balancer has sent a sign-up elsewhere, and the
+    /// person may have been erased.
+    pub(super) fn is_expired(&self) -> bool {
+        self.sender.is_closed() || self.until <= Instant::now()
     }
 
     /// Sends the reply. Does nothing if the caller has gone.
@@ -113,7 +116,8 @@ impl<R: Send + 'static> Queue<R> {
         try_join_all(responses).await
     }
 
-    /// Sends a request once the queue has space, which may take as long as the reply. Returns the reply, for which the caller waits.
+    /// Sends a request once the queue has space, for which it waits as long as for the reply. Returns the reply, for which the
+    /// caller waits.
     async fn send<T>(
         &self,
         limit: Duration,

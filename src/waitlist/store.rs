@@ -34,14 +34,13 @@ pub trait Waitlist: OwnerList {
     /// Like [`OwnerList::entries`].
     fn person(&self, email: &Email) -> StoreFuture<'_, Option<WaitlistEntry>>;
 
-    /// Records facts about the sign-ups of addresses, in any spelling, at these times, and returns for each fact whether that
-    /// sign-up is on the list. Other facts are not recorded: the person has left, and somebody may have typed the address in
-    /// again. Once the future resolves, the facts are durable. It
-    /// waits while the store is busy.
+    /// Records a fact about the sign-up of an address, in any spelling, at a time, and returns whether that sign-up is on the
+    /// list. Otherwise the fact is not recorded: the person has left, and somebody may have typed the address in again. Once
+    /// the future resolves, the fact is durable. It waits while the store is busy.
     ///
     /// # Errors
-    /// Like [`join`](Self::join). Some facts may be recorded. Repeating the call is safe.
-    fn add_facts(&self, facts: Vec<(Email, SystemTime, Fact)>) -> StoreFuture<'_, Vec<bool>>;
+    /// Like [`join`](Self::join). Repeating the call is safe.
+    fn add_fact(&self, email: &Email, joined_at: SystemTime, fact: Fact) -> StoreFuture<'_, bool>;
 
     /// Switches the recording of events on or off, durably. While it is on, each change of a person records its
     /// [`Event`]s in the same step, whichever process makes the change. Switching it off drops those that wait.

@@ -135,7 +135,7 @@ where
     }
 
     failing_calls! {
-        add_facts(Vec<(Email, SystemTime, Fact)>) -> Vec<bool>;
+        add_fact(&Email, SystemTime, Fact) -> bool;
         record_events(bool) -> ();
         events_after(u64) -> Option<Vec<(u64, Event)>>;
         finish_events(Vec<(u64, Uuid)>) -> ();

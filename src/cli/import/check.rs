@@ -250,8 +250,8 @@ fn time(cells: &StringRecord, plan: &Plan, field: Field) -> anyhow::Result<Optio
     let time = time
         .with_context(|| format!("invalid time in column {}; see --date-format", field.name()))?;
     match time_problem(time) {
-        // The clock of a server may have been wrong. In another column, such a time may mean that there is none.
-        Some(problem) if !plan.is_own || field != Field::JoinedAt => {
+        // The clock of a server may have been wrong. As the time of a confirmation, it may mean that there was none.
+        Some(problem) if !plan.is_own || field == Field::ConfirmedAt => {
             bail!("column {}: {problem}", field.name())
         }
         _ => Ok(Some(time.max(UNIX_EPOCH))),

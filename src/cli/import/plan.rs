@@ -210,7 +210,10 @@ impl Plan {
                 // The name of a column may have an `=` too.
                 let mut splits = text.match_indices('=').map(|(at, _)| text.split_at(at));
                 match splits.find_map(|(column, value)| Some((table.find(column)?, &value[1..]))) {
-                    Some((at, value)) => self.add_status(at, value, verdict),
+                    Some((at, value)) => {
+                        self.add_status(at, value, verdict);
+                        self.is_incomplete &= !are_owners;
+                    }
                     None if are_owners => return Err(no_column(table, text)),
                     None => {}
                 }

@@ -7,7 +7,10 @@ use serde_json::json;
 
 use crate::{
     cli::{terminal::output::OutputArgs, waitlist_handle::WaitlistHandle},
-    waitlist::{CALL_MAX, DeliveryResult, DeliveryState, DeliveryStatus, MessageId},
+    waitlist::{
+        CALL_MAX, DeliveryResult, DeliveryStart, DeliveryState, DeliveryStatus, MessageId,
+        StoreError,
+    },
 };
 
 /// Gives up the people who were chosen by an interrupted send, and those whose message was deferred.
@@ -25,7 +28,6 @@ pub(super) fn abandon(
         .map(|(number, it)| it.start(number))
         .filter(|it| matches!(it.state, DeliveryState::Waiting | DeliveryState::Deferred))
         .collect();
-    let mut abandoned = 0;
     for starts in starts.chunks(CALL_MAX) {
         let results: Vec<_> = starts
             .iter()
@@ -38,9 +40,18 @@ pub(super) fn abandon(
                 })
             })
             .collect();
-        list.finish_deliveries(id, &results)?;
-        abandoned += results.len();
+        match list.call(|list| list.finish_deliveries(id, results.clone())) {
+            // Another command has begun some of them since.
+            Err(error) if error.downcast_ref() == Some(&StoreError::Superseded) => {}
+            finished => finished?,
+        }
     }
+    let after = list.deliveries(id)?;
+    let is_skipped = |it: &&DeliveryStart| {
+        let delivery = after.get(it.number as usize);
+        delivery.is_some_and(|it| it.status.state == DeliveryState::Skipped)
+    };
+    let abandoned = starts.iter().filter(is_skipped).count();
     let json = json!({ "message": id.as_str(), "abandoned": abandoned });
     output.print(&json, |out| writeln!(out, "{abandoned} given up"))
 }

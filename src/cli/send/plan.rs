@@ -149,7 +149,7 @@ impl Plan {
         reasons.join("; ")
     }
 
-    /// Prints who else has not had the message for certain, and how to write to them.
+    /// Prints who else has perhaps not had the message, and how to write to those who should.
     pub(super) fn print_notes(&self) {
         use SkipReason::{Suppressed, Unconfirmed, Undeliverable, Unknown, Waiting};
         for reason in [Undeliverable, Suppressed, Unconfirmed, Unknown, Waiting] {

@@ -117,7 +117,8 @@ impl Template {
 
     /// Returns whether the message has the person's position, which the list must be read for.
     pub fn has_position(&self) -> bool {
-        [&self.subject, &self.text]
+        // Only the HTML has one that is written as `\{position\}`.
+        [&self.subject, &self.text, &self.body.html]
             .iter()
             .any(|text| text.contains(placeholders::POSITION))
     }
@@ -145,7 +146,7 @@ impl Template {
         footer.extend(values.postal_address.map(str::to_owned));
         let html = html::render(&subject, &values.fill_html(html), &footer, footer_link);
         // Markdown may write a placeholder in a way that only the HTML shows, such as `\{unsubscribe\}`.
-        let has_link_in_text = self.text.contains(placeholders::LINKS[0]);
+        let has_link_in_text = self.text.contains(placeholders::UNSUBSCRIBE);
         let text_link = values.unsubscribe.filter(|_| !has_link_in_text);
         footer.extend(text_link.map(|url| format!("{}: {url}", copy::mail::UNSUBSCRIBE)));
         let text = values.fill(&self.text);

@@ -70,10 +70,10 @@ impl Task<'_> {
         }
         let ended_at = SystemTime::now();
         let person = self.confirmation.list.person(&entry.email).await;
-        let is_other = |it: WaitlistEntry| !it.is_of_sign_up(entry.joined_at);
-        let has_joined_again = person.is_ok_and(|it| it.is_some_and(is_other));
-        // A person who has left meanwhile, and joined again, must get another message.
-        status.since = Some(if has_joined_again { begun_at } else { ended_at });
+        let is_same = |it: WaitlistEntry| it.is_of_sign_up(entry.joined_at);
+        let has_stayed = person.is_ok_and(|it| it.is_some_and(is_same));
+        // A person who has left meanwhile, and joins again, must get another message.
+        status.since = Some(if has_stayed { ended_at } else { begun_at });
         let done = DeliveryStart {
             state: status.state,
             attempts: start.attempts + 1,
@@ -99,7 +99,7 @@ impl Task<'_> {
     ) -> DeliveryStatus {
         let (skipped, deferred) = (DeliveryState::Skipped, DeliveryState::Deferred);
         loop {
-            // Connecting and reading the position take time: the person may have confirmed or left a moment ago, and joined again.
+            // Connecting and reading the position take time: the person may have confirmed meanwhile, or left and joined again.
             match self.confirmation.list.person(&entry.email).await {
                 Ok(Some(it)) if kind.is_for(&it) && it.is_of_sign_up(entry.joined_at) => {}
                 Ok(_) => return DeliveryStatus::new(skipped),

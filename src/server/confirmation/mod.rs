@@ -226,8 +226,10 @@ impl Confirmation {
             Some(age) if age < PROMISE_INTERVAL => return Ok(Promise::Recent),
             _ => {}
         }
-        let facts = vec![(email.clone(), entry.joined_at, Fact::AskedAt(now))];
-        Ok(match self.list.add_facts(facts).await? == [true] {
+        let asked = self
+            .list
+            .add_fact(email, entry.joined_at, Fact::AskedAt(now));
+        Ok(match asked.await? {
             true => Promise::Renewed,
             false => Promise::NotListed,
         })
@@ -268,8 +270,8 @@ impl Confirmation {
         // Also if the person has confirmed before: that may not be durable yet.
         let confirmed_at = sign_up.confirmed_at.unwrap_or_else(SystemTime::now);
         let fact = Fact::ConfirmedAt(confirmed_at);
-        let facts = vec![(sign_up.email.clone(), sign_up.joined_at, fact)];
-        let is_listed = self.list.add_facts(facts).await? == [true];
+        let confirmed = self.list.add_fact(&sign_up.email, sign_up.joined_at, fact);
+        let is_listed = confirmed.await?;
         if is_listed && sign_up.confirmed_at.is_none() && self.sender.welcome_since.is_some() {
             let message = PendingMessage::found(MessageKind::Welcome, sign_up.email, None);
             self.queue().add_later(message, Instant::now());

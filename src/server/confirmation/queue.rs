@@ -60,8 +60,8 @@ struct QueuedMessage {
     message: PendingMessage,
     /// Not to be sent before.
     at: Instant,
-    /// The highest one of a client is next. It is positive for sign-ups, of which the last one added is first, and negative for
-    /// the others, of which the first one added is.
+    /// The highest one of a client is next. Sign-ups: positive, the last one added first. Others: negative, the first one added
+    /// first.
     order: i64,
 }
 

@@ -100,9 +100,14 @@ impl PendingSignUp {
         }
     }
 
-    /// Returns whether all clients have gone, so that nobody waits for the outcome.
+    /// Returns whether nobody waits for the outcome. After an attempt that may have added the entry, its visitor need not: the
+    /// message must follow.
     fn is_abandoned(&self) -> bool {
-        self.replies.iter().all(ReplySender::is_abandoned)
+        let mut replies = self.replies.iter();
+        match self.sent_in_epoch {
+            None => replies.all(ReplySender::is_abandoned),
+            Some(_) => replies.all(ReplySender::is_expired),
+        }
     }
 
     fn send_replies(self) {

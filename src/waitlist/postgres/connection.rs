@@ -14,7 +14,7 @@ use tokio::{
     task::AbortHandle,
     time::{error::Elapsed, timeout},
 };
-use tokio_postgres::{Client, Error, Row, Statement, error::SqlState, types::ToSql};
+use tokio_postgres::{Client, Error, Row, Statement, types::ToSql};
 
 use super::{
     error::{Failure, FailureKind},
@@ -172,11 +172,7 @@ impl Connection {
                 Failure::new(FailureKind::Disconnected, reason)
             }
             Ok(Ok(done)) => return Ok(done),
-            Ok(Err(error)) => {
-                // A prepared statement does not outlive a change of a column's type.
-                self.has_failed |= error.code() == Some(&SqlState::FEATURE_NOT_SUPPORTED);
-                Failure::from(&error)
-            }
+            Ok(Err(error)) => Failure::from(&error),
             Err(_) => {
                 let reason = format!("no response in {} seconds", limit.as_secs());
                 Failure::new(FailureKind::NoResponse, reason)

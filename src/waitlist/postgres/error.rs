@@ -135,14 +135,14 @@ impl From<&Error> for Failure {
             FailureKind::Duplicate
         } else if is_of_class(&["22", "23", "44", "P0"]) {
             FailureKind::RowRejected
-        } else if *code == SqlState::DISK_FULL || is_of_class(&["0A", "28", "3D", "3F", "42"]) {
+        } else if *code == SqlState::DISK_FULL || is_of_class(&["28", "3D", "3F", "42"]) {
             // Login, database, privilege and disk-full errors last until somebody fixes them.
             FailureKind::Permanent
         } else if *code == SqlState::QUERY_CANCELED {
             FailureKind::Cancelled
         } else if *code == SqlState::TOO_MANY_CONNECTIONS {
             FailureKind::TooManyConnections
-        } else if is_of_class(&["08", "25", "40", "53", "57", "58"]) {
+        } else if is_of_class(&["08", "0A", "25", "40", "53", "57", "58"]) {
             FailureKind::Unavailable
         } else {
             FailureKind::StatementFailed

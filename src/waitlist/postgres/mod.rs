@@ -276,8 +276,9 @@ impl Waitlist for PostgresWaitlist {
         })
     }
 
-    fn add_facts(&self, facts: Vec<(Email, SystemTime, Fact)>) -> StoreFuture<'_, Vec<bool>> {
-        self.call(facts.len(), || owner::add_facts(&self.writes, facts))
+    fn add_fact(&self, email: &Email, joined_at: SystemTime, fact: Fact) -> StoreFuture<'_, bool> {
+        let email = email.clone();
+        self.call(1, || owner::add_fact(&self.writes, email, joined_at, fact))
     }
 
     fn record_events(&self, is_on: bool) -> StoreFuture<'_, ()> {

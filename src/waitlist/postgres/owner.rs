@@ -1,7 +1,7 @@
 //! What the owner changes, and people by their links: erasures, corrections, facts, suppressions and the count.
 
 use std::{
-    collections::{BTreeMap, HashMap, HashSet},
+    collections::{HashMap, HashSet},
     time::{Duration, SystemTime},
 };
 
@@ -18,7 +18,7 @@ use super::{
     },
     error::Failure,
     pool::{Pool, change},
-    rows::{EntryColumns, column, get},
+    rows::{column, get, truncate_to_millis},
     sql,
     writer::Writer,
 };
@@ -153,64 +153,45 @@ pub(super) async fn correct(
     })
 }
 
-/// Records facts. Returns, for each, whether its address is listed.
-pub(super) async fn add_facts(
+/// Records a fact about the sign-up of an address at a time. Returns whether it is on the list.
+pub(super) async fn add_fact(
     pool: &Pool,
-    facts: Vec<(Email, SystemTime, Fact)>,
-) -> Result<Vec<bool>, StoreError> {
-    let keys: Vec<_> = facts.iter().map(|(email, ..)| email.key()).collect();
-    let keys: Vec<_> = keys.iter().map(String::as_bytes).collect();
-    // The sign-ups that the first attempt found. A later one with the same address is perhaps another person's.
+    email: Email,
+    joined_at: SystemTime,
+    fact: Fact,
+) -> Result<bool, StoreError> {
+    let key = email.key();
+    let key = key.as_bytes();
+    // The sign-up that the first attempt found. A later one with the same time is perhaps another person's.
     let mut first = None;
     change!(pool, |writer| {
-        let mut listed = writer.find_listed(&keys).await?;
-        for (key, (_, joined_at, _)) in keys.iter().zip(&facts) {
-            listed.retain(|it, found| it != key || found.entry.is_of_sign_up(*joined_at));
-        }
-        let ids = || {
-            listed
-                .values()
-                .map(|found| found.id)
-                .collect::<HashSet<_>>()
+        let listed = writer.find_listed(&[key]).await?.remove(key);
+        let of_sign_up = listed.filter(|found| found.entry.is_of_sign_up(joined_at));
+        let Some(found) = of_sign_up.filter(|found| *first.get_or_insert(found.id) == found.id)
+        else {
+            return Ok(false);
         };
-        let first = first.get_or_insert_with(ids);
-        listed.retain(|_, found| first.contains(&found.id));
-        // The people as they are, and as they are with the facts. The order prevents deadlocks between instances.
-        let (mut people, mut lifted) = (BTreeMap::new(), HashMap::new());
-        for (key, (.., fact)) in keys.iter().zip(&facts) {
-            let Some(found) = listed.get(*key) else {
-                continue;
-            };
-            let (_, with_facts) = people
-                .entry(*key)
-                .or_insert_with(|| (found, found.entry.clone()));
-            with_facts.apply(*fact);
-            if let Fact::ConfirmedAt(_) = fact {
-                lifted.insert(*key, writer.hash(key));
-            }
+        let mut with_fact = found.entry.clone();
+        with_fact.apply(fact);
+        let times = [&with_fact, &found.entry].map(|it| [it.asked_at, it.confirmed_at]);
+        let [[asked, confirmed], [known_asked, known_confirmed]] =
+            times.map(|it| it.map(|time| time.map(truncate_to_millis)));
+        let lifted = matches!(fact, Fact::ConfirmedAt(_)).then(|| writer.hash(key));
+        let params: [&(dyn ToSql + Sync); 7] = [
+            &key,
+            &found.id,
+            &asked,
+            &confirmed,
+            &known_asked,
+            &known_confirmed,
+            &lifted,
+        ];
+        let row = writer.run(sql::ADD_FACT, &params).await?;
+        // Another client has changed the person since.
+        match get::<Option<Uuid>>(&row, 1)? {
+            Some(_) => Ok(true),
+            None => Err(Failure::conflict()),
         }
-        if !people.is_empty() {
-            let found_keys: Vec<_> = people.keys().copied().collect();
-            let lifted: Vec<_> = people.keys().map(|key| lifted.remove(key)).collect();
-            let ids: Vec<_> = people.values().map(|(found, _)| found.id).collect();
-            let known = EntryColumns::new(people.values().map(|(found, _)| &found.entry));
-            let new = EntryColumns::new(people.values().map(|(_, with_facts)| with_facts));
-            let params: [&(dyn ToSql + Sync); 7] = [
-                &found_keys,
-                &ids,
-                &new.asked,
-                &new.confirmed,
-                &known.asked,
-                &known.confirmed,
-                &lifted,
-            ];
-            let row = writer.run(sql::ADD_FACTS, &params).await?;
-            // Another client has changed the others since they were looked up.
-            if get::<Vec<Uuid>>(&row, 1)?.len() < people.len() {
-                return Err(Failure::conflict());
-            }
-        }
-        Ok(keys.iter().map(|key| listed.contains_key(*key)).collect())
     })
 }
 

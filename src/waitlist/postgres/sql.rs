@@ -29,7 +29,7 @@
 //! | statements | late | repeated |
 //! |---|---|---|
 //! | `JOIN` | the epoch | the id of each sign-up |
-//! | `ADD_FACTS` | the epoch, and the times that each person had | the ids that the first attempt found |
+//! | `ADD_FACT` | the epoch, and the times that the person had | the id that the first attempt found |
 //! | `ERASE` | the epoch | the ids of the sign-ups |
 //! | `CORRECT` | the epoch | the id of the sign-up, and the epoch of the first attempt |
 //! | `SUPPRESS`, `LIFT`, `RECOUNT` | the epoch | they do the same again |
@@ -155,30 +155,26 @@ pub(super) const JOIN: &str = "
         1 / (SELECT count(*) FROM counted),
         ARRAY(SELECT key FROM suppressed)";
 
-/// Sets the times $5 and $6 when the people with the keys $3 and the ids $4 were asked to confirm, and have. Takes effect
-/// only for those whose times are still $7 and $8, to the millisecond, lifts the suppressions of their hashes $9, and returns
-/// their ids.
-/// The hash is NULL of somebody who does not confirm. Late: other times are known, or slot $1 no longer has the epoch $2,
+/// Sets the times $5 and $6 when the person with the key $3 and the id $4 was asked to confirm, and has. Takes effect only if
+/// the times are still $7 and $8, to the millisecond, lifts the suppression of the hash $9, and returns the id. The hash is
+/// NULL of somebody who does not confirm. Late: other times are known, or slot $1 no longer has the epoch $2,
 /// so it divides by zero like [`JOIN`], and is rolled back. Twice: it does nothing.
-pub(super) const ADD_FACTS: &str = "
+pub(super) const ADD_FACT: &str = "
     WITH recorded AS (
-        UPDATE waitlist_entries AS entry SET asked_at = new.asked_at, confirmed_at = new.confirmed_at
-        FROM unnest($3::bytea[], $4::uuid[], $5::timestamptz[], $6::timestamptz[], $7::timestamptz[], $8::timestamptz[],
-                $9::bytea[])
-            AS new (key, id, asked_at, confirmed_at, known_asked_at, known_confirmed_at, hash)
-        WHERE entry.key = new.key AND entry.id = new.id
-            AND date_trunc('milliseconds', entry.asked_at) IS NOT DISTINCT FROM new.known_asked_at
-            AND date_trunc('milliseconds', entry.confirmed_at) IS NOT DISTINCT FROM new.known_confirmed_at
-        RETURNING entry.id, new.hash
+        UPDATE waitlist_entries SET asked_at = $5, confirmed_at = $6
+        WHERE key = $3 AND id = $4
+            AND date_trunc('milliseconds', asked_at) IS NOT DISTINCT FROM $7::timestamptz
+            AND date_trunc('milliseconds', confirmed_at) IS NOT DISTINCT FROM $8::timestamptz
+        RETURNING id
     ), lifted AS (
-        DELETE FROM waitlist_suppressed WHERE hash IN (SELECT hash FROM recorded)
+        DELETE FROM waitlist_suppressed WHERE hash = $9 AND EXISTS (SELECT FROM recorded)
     ), counted AS (
         UPDATE waitlist_count SET entries = entries WHERE slot = $1 AND epoch = $2
         RETURNING entries
     )
     SELECT
         (SELECT entries FROM counted),
-        ARRAY(SELECT id FROM recorded),
+        (SELECT id FROM recorded),
         1 / (SELECT count(*) FROM counted)";
 
 /// Returns the entries with the keys $1, each with its key and the id of the sign-up.

@@ -7,7 +7,7 @@
 
 use std::{
     mem::replace,
-    sync::{Arc, Mutex, atomic::AtomicBool},
+    sync::{Arc, Mutex},
     time::SystemTime,
 };
 
@@ -86,7 +86,6 @@ impl SledCommitter {
         let published = Published {
             snapshot: Mutex::new(snapshot),
             count: watch::Sender::new(contents.people.len()),
-            is_compacting: AtomicBool::new(false),
         };
         Self {
             database,

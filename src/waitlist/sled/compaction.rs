@@ -8,7 +8,6 @@ use std::{
     fs::{self, File},
     io,
     path::{Path, PathBuf},
-    sync::{Arc, atomic::Ordering},
 };
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -55,10 +54,7 @@ impl SledCommitter {
         let log_path = self.files.log_path.clone();
         let store = log_path.parent().unwrap_or(&log_path);
         let bytes_before = size(store)?;
-        let published = Arc::clone(&self.published);
-        published.is_compacting.store(true, Ordering::Relaxed);
         let compacted = self.replace_by_copy(store);
-        published.is_compacting.store(false, Ordering::Relaxed);
         // Also if the copy is incomplete. If this fails too, the next start removes it.
         let removed = remove_leftovers(store);
         compacted?;

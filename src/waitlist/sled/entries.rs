@@ -1,9 +1,6 @@
 //! What the committer publishes after each batch, and reading the list from it, also while it is written to.
 
-use std::{
-    ops::Range,
-    sync::{Mutex, atomic::AtomicBool},
-};
+use std::{ops::Range, sync::Mutex};
 
 use tokio::sync::watch;
 
@@ -90,8 +87,6 @@ fn read(
 pub(super) struct Published {
     pub(super) snapshot: Mutex<Snapshot>,
     pub(super) count: watch::Sender<u64>,
-    /// Whether the committer copies the list, which may take longer than a watchdog waits.
-    pub(super) is_compacting: AtomicBool,
 }
 
 /// The state of the list between two batches.

@@ -46,6 +46,9 @@ pub enum SledOpenError {
         .0.display()
     )]
     Missing(PathBuf),
+    /// The directory is the store of a list.
+    #[error("{} is a part of a list; choose its parent directory", .0.display())]
+    Part(PathBuf),
     /// The list is unusable, and nothing was changed.
     #[error(
         "cannot open the waitlist in {}: {reason}; nothing was changed{}",
@@ -71,7 +74,7 @@ impl SledOpenError {
     /// Returns whether only the owner can help: the list is missing, damaged, or of another version.
     pub fn needs_owner(&self) -> bool {
         match self {
-            Self::Missing(_) => true,
+            Self::Missing(_) | Self::Part(_) => true,
             // The machine may only have been busy.
             Self::Rejected { reason, .. } | Self::Unusable { reason, .. } => {
                 !matches!(reason, UnusableReason::Timeout(_) | UnusableReason::Changed)

@@ -15,7 +15,9 @@ use std::{
 
 use super::{
     error::{SledOpenError, io_error},
+    file_guard::MARK_FILE,
     files::{create_private_dirs, is_same_file, remove_file_if_exists},
+    scratch_copy::LOG_FILE,
 };
 
 /// File with the id of the process that uses the data directory.
@@ -27,9 +29,16 @@ const ATTEMPTS_MAX: usize = 100;
 /// Pause between two attempts to lock a file.
 const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Locks the data directory until the file is dropped, and creates it if it is missing (mode 0700).
+/// Locks the data directory until the file is dropped, and creates it if it is missing (mode 0700). It must not be the store of
+/// a list: a compaction would remove what begins there.
 pub(super) fn lock_data_dir(data: &Path) -> Result<File, SledOpenError> {
     let to_open_error = io_error(data);
+    if [LOG_FILE, MARK_FILE]
+        .iter()
+        .all(|name| data.join(name).exists())
+    {
+        return Err(SledOpenError::Part(data.to_owned()));
+    }
     create_private_dirs(data).map_err(to_open_error)?;
     let mut file = lock_file(data)?;
     // After a power cut, the file may have a part of an id, or zeros.

@@ -34,14 +34,7 @@ mod record;
 mod restore;
 mod scratch_copy;
 
-use std::{
-    fs::File,
-    future::ready,
-    path::Path,
-    sync::{Arc, atomic::Ordering},
-    thread,
-    time::SystemTime,
-};
+use std::{fs::File, path::Path, sync::Arc, thread, time::SystemTime};
 
 use tokio::{sync::watch, task::spawn_blocking};
 use uuid::Uuid;
@@ -238,9 +231,10 @@ impl Waitlist for SledWaitlist {
         Box::pin(async move { found.await? })
     }
 
-    fn add_facts(&self, facts: Vec<(Email, SystemTime, Fact)>) -> StoreFuture<'_, Vec<bool>> {
-        self.run_for_each(facts, |committer, (email, joined_at, fact)| {
-            committer.add_fact(&email.key(), joined_at, fact)
+    fn add_fact(&self, email: &Email, joined_at: SystemTime, fact: Fact) -> StoreFuture<'_, bool> {
+        let key = email.key();
+        self.run(1, move |committer| {
+            committer.add_fact(&key, joined_at, fact)
         })
     }
 
@@ -258,9 +252,6 @@ impl Waitlist for SledWaitlist {
     }
 
     fn ready(&self) -> StoreFuture<'_, ()> {
-        if self.published.is_compacting.load(Ordering::Relaxed) {
-            return Box::pin(ready(Ok(())));
-        }
         let job = |reply| Job::new(0, reply, |_| ());
         self.queue.request(READY_TIMEOUT, job)
     }

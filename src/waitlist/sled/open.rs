@@ -21,7 +21,7 @@ use super::{
     database,
     deadline::run_with_deadline,
     error::{OpenFailure, SledOpenError, UnusableReason, io_error},
-    file_guard::{self, CREATED_FILE, FileGuard, HighWaterMark, MARK_FILE},
+    file_guard::{self, CREATED_FILE, FileGuard, HighWaterMark},
     files::{
         STORE_DIR, create_private_dir, drop_from_page_cache, is_not_found, is_same_file,
         remove_dir_if_exists, sync_ancestors, sync_tree,
@@ -42,17 +42,14 @@ impl SledWaitlist {
     /// Returns whether there is a list in a data directory.
     ///
     /// # Errors
-    /// Fails if the directory cannot be read, or if no list may be created in it: its list was removed, a restore was
-    /// interrupted, or it is the store of a list, of which a compaction would remove everything else.
+    /// Fails if the directory cannot be read, or if no list may be created in it: its list was removed, or a restore was
+    /// interrupted.
     pub fn exists_in(data: &Path) -> Result<bool, SledOpenError> {
         let exists = |name| data.join(name).try_exists().map_err(io_error(data));
         if exists(STORE_DIR)? {
             Ok(true)
         } else if exists(CREATED_FILE)? || exists(RESTORE_DIR)? {
             Err(SledOpenError::Missing(data.to_owned()))
-        } else if exists(LOG_FILE)? && exists(MARK_FILE)? {
-            let reason = "it is a part of a list: choose the directory in which it is";
-            Err(io_error(data)(io::Error::other(reason)))
         } else {
             Ok(false)
         }
@@ -109,8 +106,6 @@ pub(super) fn open(
 fn lock_or_create(data: &Path, new_list_key: ListKey) -> Result<File, SledOpenError> {
     let to_open_error = io_error(data);
     let is_new_directory = !data.exists();
-    // Also before the lock, which is a file in the directory.
-    SledWaitlist::exists_in(data)?;
     let lock = lock_data_dir(data)?;
     if SledWaitlist::exists_in(data)? {
         restore::remove_leftovers(data).map_err(to_open_error)?;

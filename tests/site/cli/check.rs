@@ -202,7 +202,7 @@ fn counts_the_people_whose_message_was_given_up() {
         }
         let confirmed = Fact::ConfirmedAt(SystemTime::now());
         let confirmed = add_fact(&list, "cyd@example.com", confirmed).await;
-        assert_eq!(confirmed, Ok(vec![true]));
+        assert_eq!(confirmed, Ok(true));
         begin_welcome(&list).await;
         let cyd = ("cyd@example.com", DeliveryState::Unknown, deferred.since);
         add_deliveries_of(&list, MessageId::welcome(), &[cyd]).await;

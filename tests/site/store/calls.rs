@@ -10,7 +10,7 @@ use landing::waitlist::{
     StoreError, StoreFuture, Waitlist, WaitlistEntry,
 };
 
-use super::email;
+use super::{add_fact, email};
 
 /// A sign-up. Its times are in milliseconds since 1970, and its source is a number.
 #[derive(Clone, Debug, Default)]
@@ -77,13 +77,11 @@ impl Call {
             Self::Erase(typed, erasure) => shown(list.erase(&emails(&typed), erasure)).await,
             Self::Correct(old, new) => shown(list.correct(&email(&old), &email(&new))).await,
             Self::Record(facts) => {
-                let mut of_sign_ups = Vec::new();
+                let mut recorded = Vec::new();
                 for (typed, fact) in facts {
-                    let person = list.person(&email(&typed)).await?;
-                    let joined_at = person.map_or(UNIX_EPOCH, |it| it.joined_at);
-                    of_sign_ups.push((email(&typed), joined_at, fact));
+                    recorded.push(add_fact(list, &typed, fact).await?);
                 }
-                shown(list.add_facts(of_sign_ups)).await
+                Ok(format!("{recorded:?}"))
             }
             Self::Suppress(typed) => shown(list.suppress(&emails(&typed))).await,
             Self::Lift(typed) => shown(list.lift(&emails(&typed))).await,

@@ -122,7 +122,7 @@ async fn confirmations_win_over_erasures(fixture: impl StoreFixture) {
     list.join_many(entries.collect()).await.expect("a response");
     let confirm = async |email: &Email| {
         let fact = Fact::ConfirmedAt(SystemTime::now());
-        list.add_facts(vec![(email.clone(), long_ago, fact)]).await == Ok(vec![true])
+        list.add_fact(email, long_ago, fact).await == Ok(true)
     };
     // From both ends, so that some are confirmed before they are erased, and some while they are.
     let last = emails.last().expect("many");
@@ -212,8 +212,8 @@ async fn facts_are_recorded_only_about_their_sign_up(fixture: impl StoreFixture)
     assert_eq!(list.join(sign_up(2)).await, Ok(JoinOutcome::New));
     let confirmed = Fact::ConfirmedAt(SystemTime::now());
     for (joined_at, is_recorded) in [(sign_up(1).joined_at, false), (sign_up(2).joined_at, true)] {
-        let facts = vec![(email("Ann@example.com"), joined_at, confirmed)];
-        assert_eq!(list.add_facts(facts).await, Ok(vec![is_recorded]));
+        let recorded = list.add_fact(&email("Ann@example.com"), joined_at, confirmed);
+        assert_eq!(recorded.await, Ok(is_recorded));
         let person = list.person(&ann).await.expect("no error");
         let is_confirmed = !person.expect("listed").awaits_confirmation();
         assert_eq!(is_confirmed, is_recorded);

@@ -86,7 +86,7 @@ async fn people_who_do_not_confirm_are_erased(fixture: impl StoreFixture) {
     list.join_all(imported.to_vec()).await.expect("a response");
     let confirmed = Fact::ConfirmedAt(SystemTime::now());
     let confirmed = add_fact(&*list, "yes@example.com", confirmed).await;
-    assert_eq!(confirmed, Ok(vec![true]));
+    assert_eq!(confirmed, Ok(true));
     let sent = [
         ("late@example.com", DAY * 32),
         ("owner@example.com", DAY * 32),

@@ -62,7 +62,7 @@ async fn joining_again_asks_again_after_an_hour(fixture: impl StoreFixture) {
     }
     let confirmed = Fact::ConfirmedAt(SystemTime::now());
     let confirmed = add_fact(&*list, "cyd@example.com", confirmed).await;
-    assert_eq!(confirmed, Ok(vec![true]));
+    assert_eq!(confirmed, Ok(true));
     let sent = people.map(|(typed, age)| (typed, age - minutes(1)));
     add_accepted(&*list, &sent).await;
     let site = site(&list, &server, &[]).await;

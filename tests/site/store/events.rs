@@ -86,7 +86,7 @@ async fn each_change_records_its_events(fixture: impl StoreFixture) {
     // Somebody who is on the list does not join.
     join(&*list, "ANN@example.com").await;
     let added = add_fact(&*list, "ann@example.com", confirmed).await;
-    assert_eq!(added, Ok(vec![true]));
+    assert_eq!(added, Ok(true));
     let imported = WaitlistEntry {
         confirmed_at: Some(now),
         ..entry("bob@example.com", 1)
@@ -153,7 +153,7 @@ async fn spelling_and_repeated_facts_record_nothing(fixture: impl StoreFixture) 
     confirm().await.expect("a response");
     let asked = Fact::AskedAt(SystemTime::now());
     let asked = add_fact(&*list, "ann@example.com", asked).await;
-    assert_eq!(asked, Ok(vec![true]));
+    assert_eq!(asked, Ok(true));
     list.suppress(&[email("bob@example.com")])
         .await
         .expect("suppressed");

@@ -4,8 +4,8 @@ use std::{sync::Arc, time::UNIX_EPOCH};
 
 use futures_util::future::join_all;
 use landing::waitlist::{
-    CALL_MAX, Delivery, DeliveryResult, DeliveryStart, DeliveryState, Email, Erasure, Fact,
-    JoinOutcome, Message, MessageId, StoreError, StoreFuture, Waitlist, WaitlistEntry,
+    CALL_MAX, Delivery, DeliveryResult, DeliveryStart, DeliveryState, Email, Erasure, JoinOutcome,
+    Message, MessageId, StoreError, StoreFuture, Waitlist, WaitlistEntry,
 };
 
 use super::{
@@ -125,11 +125,6 @@ async fn too_many_items_are_refused(fixture: impl StoreFixture) {
             .map(|it| email(&format!("{it}@example.com")))
             .collect();
         let people = emails.iter().map(|it| entry(it.as_typed(), 7)).collect();
-        let fact = Fact::AskedAt(UNIX_EPOCH);
-        let facts = emails
-            .iter()
-            .map(|it| (it.clone(), UNIX_EPOCH, fact))
-            .collect();
         let added = numbers().map(|it| Delivery::waiting(hash(it))).collect();
         let starts = numbers()
             .map(|it| start(it, DeliveryState::Waiting, 0))
@@ -139,7 +134,6 @@ async fn too_many_items_are_refused(fixture: impl StoreFixture) {
             .collect();
         let outcomes = [
             list.join_all(people).await.err(),
-            list.add_facts(facts).await.err(),
             list.are_listed(&emails).await.err(),
             list.suppress(&emails).await.err(),
             list.lift(&emails).await.err(),

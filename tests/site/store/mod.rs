@@ -82,11 +82,10 @@ pub(crate) async fn add_fact(
     list: &dyn Waitlist,
     typed: &str,
     fact: Fact,
-) -> Result<Vec<bool>, StoreError> {
+) -> Result<bool, StoreError> {
     let person = list.person(&email(typed)).await?;
     let joined_at = person.map_or(UNIX_EPOCH, |it| it.joined_at);
-    let facts = vec![(email(typed), joined_at, fact)];
-    list.add_facts(facts).await
+    list.add_fact(&email(typed), joined_at, fact).await
 }
 
 /// The storage of a list, which can be opened several times.

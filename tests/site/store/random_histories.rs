@@ -6,8 +6,8 @@ use std::{collections::BTreeSet, env, fmt::Debug, sync::Arc};
 
 use futures_util::future::join_all;
 use landing::waitlist::{
-    AddressFilter, CALL_MAX, Delivery, DeliveryState, EmailDomain, Erasure, Fact, Message,
-    MessageId, Selection, Suppressions, Waitlist,
+    AddressFilter, Delivery, DeliveryState, EmailDomain, Erasure, Fact, Message, MessageId,
+    Selection, Suppressions, Waitlist,
 };
 use proptest::{
     collection::{btree_map, vec},
@@ -152,8 +152,7 @@ fn event() -> impl Strategy<Value = Event> {
         3 => vec(sign_up(), 0..80).prop_map(Call::Import),
         6 => (people(), erasure()).prop_map(|(people, erasure)| Call::Erase(people, erasure)),
         3 => (typed(), typed()).prop_map(|(old, new)| Call::Correct(old, new)),
-        2 => vec((typed(), fact()), 1..40).prop_map(Call::Record),
-        1 => vec((typed(), fact()), CALL_MAX).prop_map(Call::Record),
+        3 => vec((typed(), fact()), 1..8).prop_map(Call::Record),
         1 => people().prop_map(Call::Suppress),
         1 => people().prop_map(Call::Lift),
         3 => (message(), 0..5u8).prop_map(move |it| Call::AddMessage(added(it))),

@@ -352,25 +352,23 @@ impl Waitlist for ReferenceModel {
         })
     }
 
-    fn add_facts(&self, facts: Vec<(Email, SystemTime, Fact)>) -> StoreFuture<'_, Vec<bool>> {
+    fn add_fact(&self, email: &Email, joined_at: SystemTime, fact: Fact) -> StoreFuture<'_, bool> {
+        let email = email.clone();
         self.change(|state| {
-            let mut record = |(email, joined_at, fact): (Email, SystemTime, Fact)| {
-                let mut entries = state.entries.iter_mut();
-                let entry = entries.find(|entry| entry.email.key() == email.key());
-                let Some(entry) = entry.filter(|it| it.is_of_sign_up(joined_at)) else {
-                    return false;
-                };
-                let before = entry.clone();
-                entry.apply(fact);
-                if matches!(fact, Fact::ConfirmedAt(_)) {
-                    state.lift(&email);
-                    if before.confirmed_at.is_none() {
-                        state.events.add("confirmed", &before.email, &before.source);
-                    }
-                }
-                true
+            let mut entries = state.entries.iter_mut();
+            let entry = entries.find(|entry| entry.email.key() == email.key());
+            let Some(entry) = entry.filter(|it| it.is_of_sign_up(joined_at)) else {
+                return false;
             };
-            facts.into_iter().map(&mut record).collect()
+            let before = entry.clone();
+            entry.apply(fact);
+            if matches!(fact, Fact::ConfirmedAt(_)) {
+                state.lift(&email);
+                if before.confirmed_at.is_none() {
+                    state.events.add("confirmed", &before.email, &before.source);
+                }
+            }
+            true
         })
     }
 

@@ -91,7 +91,7 @@ async fn events_are_signed_and_say_what_is_documented(fixture: impl StoreFixture
     assert_eq!(list.join(ann).await, Ok(JoinOutcome::New));
     let confirmed = Fact::ConfirmedAt(SystemTime::now());
     let confirmed = add_fact(&*list, "ann@example.com", confirmed).await;
-    assert_eq!(confirmed, Ok(vec![true]));
+    assert_eq!(confirmed, Ok(true));
     assert!(erase(&*list, "earlier@example.com").await);
     wait_for_pending(&*list, 0).await;
     let received = endpoint.received();

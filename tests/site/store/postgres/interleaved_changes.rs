@@ -54,15 +54,15 @@ async fn late_confirmation_without_effect_lifts_no_suppression() {
     proxy.fail_after(Fault::HoldOpen, 1);
     let joined_at = unconfirmed("late@example.com").joined_at;
     let confirmed = Fact::ConfirmedAt(SystemTime::now());
-    let confirming = gone.add_facts(vec![(late.clone(), joined_at, confirmed)]);
+    let confirming = gone.add_fact(&late, joined_at, confirmed);
     tokio::select! {
         _ = confirming => panic!("the proxy did not hold the statement back"),
         () = proxy.until_fault() => {}
     }
     drop(gone);
     let asked = Fact::AskedAt(SystemTime::now());
-    let asking = other.add_facts(vec![(late.clone(), joined_at, asked)]);
-    assert_eq!(asking.await, Ok(vec![true]));
+    let asking = other.add_fact(&late, joined_at, asked);
+    assert_eq!(asking.await, Ok(true));
     proxy.release().await;
     let person = other.person(&late).await.expect("no error");
     assert_eq!(person.expect("listed").confirmed_at, None);
@@ -122,8 +122,11 @@ async fn repeated_confirmation_confirms_no_other_sign_up() {
     proxy.fail_after(Fault::NoResponse, 1);
     let confirmed = Fact::ConfirmedAt(SystemTime::now());
     let joined_at = unconfirmed("late@example.com").joined_at;
-    let facts = vec![(late.clone(), joined_at, confirmed)];
-    let confirming = tokio::spawn(async move { list.add_facts(facts).await });
+    let confirmed_late = late.clone();
+    let confirming = tokio::spawn(async move {
+        let confirming = list.add_fact(&confirmed_late, joined_at, confirmed);
+        confirming.await
+    });
     proxy.until_fault().await;
     let person = async || other.person(&late).await.expect("no error");
     let is_confirmed = async || !person().await.is_some_and(|it| it.awaits_confirmation());
@@ -132,7 +135,7 @@ async fn repeated_confirmation_confirms_no_other_sign_up() {
     assert_eq!(erased, Ok(vec![true]));
     let joined = other.join(unconfirmed("late@example.com")).await;
     assert_eq!(joined, Ok(JoinOutcome::New));
-    assert_eq!(confirming.await.expect("no panic"), Ok(vec![false]));
+    assert_eq!(confirming.await.expect("no panic"), Ok(false));
     assert!(person().await.expect("listed").awaits_confirmation());
     assert_eq!(other.is_suppressed(&late).await, Ok(true));
 }

@@ -64,7 +64,7 @@ async fn serves_an_existing_list_without_create_rights() {
     assert_eq!(join(&list, "ann@example.com").await, JoinOutcome::New);
     let (ann, eve) = (email("ann@example.com"), email("eve@example.com"));
     let confirmed = add_fact(&list, "ann@example.com", Fact::ConfirmedAt(UNIX_EPOCH)).await;
-    assert_eq!(confirmed, Ok(vec![true]));
+    assert_eq!(confirmed, Ok(true));
     let corrected = list.correct(&ann, &eve).await;
     assert_eq!(corrected, Ok(CorrectOutcome::Corrected));
     let listed = entries(&list);

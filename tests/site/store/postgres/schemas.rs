@@ -38,7 +38,7 @@ async fn person_whose_time_was_set_by_hand_can_confirm() {
     database.sql("UPDATE waitlist_entries SET asked_at = '2026-01-01 00:00:00.123456Z'");
     let confirmed = Fact::ConfirmedAt(SystemTime::now());
     let confirmed = add_fact(&list, "ann@example.com", confirmed).await;
-    assert_eq!(confirmed, Ok(vec![true]));
+    assert_eq!(confirmed, Ok(true));
 }
 
 /// While it waited for a lock, all instances would wait behind it.

@@ -89,7 +89,7 @@ async fn opens_format_4() {
     assert!(erase(&list, "ann@example.com").await);
     assert_eq!(join(&list, "cyd@example.com").await, JoinOutcome::New);
     let confirmed = add_fact(&list, "bob@example.com", Fact::ConfirmedAt(UNIX_EPOCH)).await;
-    assert_eq!(confirmed, Ok(vec![true]));
+    assert_eq!(confirmed, Ok(true));
     drop(list);
     let list = open(directory.path());
     assert_eq!(addresses(&list), ["bob@example.com", "cyd@example.com"]);
