@@ -17,7 +17,7 @@ use super::{
 #[command(after_help = "\
 Example: landing export -o list.csv
 
-The columns are email, joined_at, source and confirmed_at, which `landing import` knows. With --json, each person is an \
+The columns are email, joined_at, source, confirmed_at and asked_at, which `landing import` knows. With --json, each person is an \
 object on a line. An export has no secret of the list, so it can be passed on. It is no backup: it does not know who has \
 left or who had which message. For that, use `landing backup`.")]
 pub(super) struct ExportArgs {

@@ -128,13 +128,16 @@ fn ask_date_format(column: &Column, plan: &Plan) -> Option<Question> {
         return None;
     }
     let formats = times::candidates(column.times());
-    let first = formats.first()?;
+    if formats.is_empty() {
+        return None;
+    }
     let example = quoted(times::distinguishing(&formats, column.times())?);
     Some(Question {
         text: Some(format!(
             "how are times such as {example} written? Answer with --date-format"
         )),
-        proposal: argument("--date-format", first),
+        // Of two, the owner must choose one.
+        proposal: argument("--date-format", &formats.join("-or-")),
     })
 }
 

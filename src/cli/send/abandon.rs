@@ -40,11 +40,16 @@ pub(super) fn abandon(
                 })
             })
             .collect();
-        match list.call(|list| list.finish_deliveries(id, results.clone())) {
-            // Another command has begun some of them since.
-            Err(error) if error.downcast_ref() == Some(&StoreError::Superseded) => {}
-            finished => finished?,
-        }
+        list.call(|list| {
+            let finished = list.finish_deliveries(id, results);
+            Box::pin(async {
+                match finished.await {
+                    // Another command has begun some of them since.
+                    Err(StoreError::Superseded) => Ok(()),
+                    finished => finished,
+                }
+            })
+        })?;
     }
     let after = list.deliveries(id)?;
     let is_skipped = |it: &&DeliveryStart| {

@@ -10,7 +10,7 @@ use landing::waitlist::{
     StoreError, StoreFuture, Waitlist, WaitlistEntry,
 };
 
-use super::{add_fact, email};
+use super::email;
 
 /// A sign-up. Its times are in milliseconds since 1970, and its source is a number.
 #[derive(Clone, Debug, Default)]
@@ -79,7 +79,10 @@ impl Call {
             Self::Record(facts) => {
                 let mut recorded = Vec::new();
                 for (typed, fact) in facts {
-                    recorded.push(add_fact(list, &typed, fact).await?);
+                    let address = email(&typed);
+                    let person = list.person(&address).await?;
+                    let joined_at = person.map_or(UNIX_EPOCH, |it| it.joined_at);
+                    recorded.push(list.add_fact(&address, joined_at, fact).await?);
                 }
                 Ok(format!("{recorded:?}"))
             }
