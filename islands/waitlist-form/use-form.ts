@@ -103,11 +103,12 @@ export function useForm(settings: Settings, initial: FormState, onSuccess: () =>
     if (refs.honeypot.current?.value) return;
     event.preventDefault();
     // The same code again would cost another try.
-    if (isSending.current || (form.outcome === "invalid" && isRepeated())) return;
+    const isWrongCode = form.step === "code" && form.outcome === "invalid";
+    if (isSending.current || (isWrongCode && isRepeated())) return;
     const content = { ...form, [form.step]: typed() };
     const read = readSubmission(content);
     if (typeof read !== "string") return void send(read);
-    if (isRepeated()) return;
+    if (typed() === "" && isRepeated()) return;
     flushSync(() => show({ ...content, outcome: "invalid", message: read }, read));
     focusIn(refs.form.current, refs.input.current);
   }
