@@ -27,7 +27,7 @@ pub(super) const NO_TIMEOUT: Duration = Duration::from_secs(1 << 30);
 pub(super) const READY_TIMEOUT: Duration = Duration::from_secs(2);
 
 task_local! {
-    /// The visitor for whom a task makes calls, who has gone when this is dropped.
+    /// The visitor of the calls of a task. When it is dropped, the visitor has gone.
     static VISITOR: Weak<()>;
 }
 

@@ -82,7 +82,7 @@ pub(super) struct Plan {
     pub(super) preset: Option<&'static str>,
     /// Whether the file is a list of addresses, or an export of this program.
     pub(super) is_own: bool,
-    /// Whether people may have left whom the columns of the preset call active.
+    /// Whether people that the columns of the preset call active may have left.
     is_incomplete: bool,
 }
 

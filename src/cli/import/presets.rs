@@ -31,7 +31,7 @@ pub(super) struct PresetFile {
     /// Whether other files may have these columns too. Then the owner must name the preset.
     #[serde(default)]
     is_ambiguous: bool,
-    /// Whether people may have left whom the columns call active. Then the owner must say whether anybody has.
+    /// Whether people that the columns call active may have left. Then the owner must say whether anybody has.
     #[serde(default)]
     pub(super) is_incomplete: bool,
     /// What the columns mean. Those that the file may lack are named here too.

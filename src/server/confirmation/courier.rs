@@ -72,7 +72,7 @@ impl Task<'_> {
         let person = self.confirmation.list.person(&entry.email).await;
         let is_same = |it: WaitlistEntry| it.is_of_sign_up(entry.joined_at);
         let has_stayed = person.is_ok_and(|it| it.is_some_and(is_same));
-        // A person who has left meanwhile, and joins again, must get another message.
+        // A person who has left during the attempt, and joins again, must get another message.
         status.since = Some(if has_stayed { ended_at } else { begun_at });
         let done = DeliveryStart {
             state: status.state,
@@ -99,7 +99,7 @@ impl Task<'_> {
     ) -> DeliveryStatus {
         let (skipped, deferred) = (DeliveryState::Skipped, DeliveryState::Deferred);
         loop {
-            // Connecting and reading the position take time: the person may have confirmed meanwhile, or left and joined again.
+            // Connecting and reading the position take time: in between, the person may have confirmed, or left and joined again.
             match self.confirmation.list.person(&entry.email).await {
                 Ok(Some(it)) if kind.is_for(&it) && it.is_of_sign_up(entry.joined_at) => {}
                 Ok(_) => return DeliveryStatus::new(skipped),
