@@ -79,8 +79,9 @@ export function useForm(settings: Settings, initial: FormState, onSuccess: () =>
     flushSync(() => {
       show(after.form, after.text, after.isError);
       // The visitor must learn that a code is needed. A field with a code is not new.
+      const news = after.form.code === "" ? after.form.lead : "";
       if (active)
-        update({ isAnnounced: false, announcement: after.form.code === "" ? after.form.lead : "" });
+        setView((now) => ({ ...now, isAnnounced: false, announcement: now.announcement || news }));
     });
     // The next step may be higher, and push the element away.
     if (active && wasInView) keepInView(active);

@@ -351,8 +351,8 @@ pub mod links {
     /// Title and heading after the person has left.
     pub const UNSUBSCRIBED_TITLE: &str = "You have left the waitlist";
     /// Below the heading.
-    pub const UNSUBSCRIBED: &str =
-        "We have erased your address. If you change your mind, join again.";
+    pub const UNSUBSCRIBED: &str = "We have erased your address. If our messages come to another address of yours, use the \
+        link in one of them. If you change your mind, join again.";
     /// Label of the link to the landing page.
     pub const HOME: &str = "Go to Home Page";
     /// Label of the link to the form.

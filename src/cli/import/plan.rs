@@ -189,12 +189,22 @@ impl Plan {
             None if are_owners => Err(no_column(table, column)),
             found => Ok(found),
         };
+        // What these options use each column for. A column has one use, whatever the order of the options.
+        let mut given: HashMap<usize, String> = HashMap::new();
+        let mut give = |at: usize, option: &str| match given.insert(at, option.to_owned()) {
+            Some(before) if before != option => bail!(
+                "{before} and {option} name the same column, {}, and a column has one use",
+                quoted(&table.columns[at].name)
+            ),
+            _ => Ok(()),
+        };
         for text in &options.map {
             let (field, column) = text.split_once('=').unwrap_or_default();
             let field = Field::from_name(field.trim()).context(
                 "write --map FIELD=COLUMN; the fields are email, joined_at, source, confirmed_at and asked_at",
             )?;
             if let Some(at) = find(column)? {
+                give(at, &format!("--map {}", field.name()))?;
                 if let Some(before) = self.column(field) {
                     self.uses[before] = None;
                 }
@@ -211,6 +221,7 @@ impl Plan {
                 let mut splits = text.match_indices('=').map(|(at, _)| text.split_at(at));
                 match splits.find_map(|(column, value)| Some((table.find(column)?, &value[1..]))) {
                     Some((at, value)) => {
+                        give(at, "the options for who has left")?;
                         self.add_status(at, value, verdict);
                         self.is_incomplete &= !are_owners;
                     }
@@ -221,6 +232,7 @@ impl Plan {
         }
         for column in &options.ignore {
             if let Some(at) = find(column)? {
+                give(at, "--ignore")?;
                 self.uses[at] = Some(Use::Ignored);
             }
         }
