@@ -63,6 +63,14 @@ for (const [situation, email, text] of [
   );
 }
 
+test("§5 the domain may be in another script", { tag: "@core" }, async ({ site, visitor }) => {
+  await visitor.openForm();
+  const name = uniqueEmail().replace("@", ".");
+  await visitor.signUp(`${name}@bücher.example`);
+  await eventually(() => visitor.message()).toBe(JOINED);
+  expect(await site.signUp(`${name}@xn--bcher-kva.example`)).toBe(409);
+});
+
 test("§5 the browser rejects a malformed address", { tag: "@core" }, async ({ visitor }) => {
   await visitor.openForm();
   await visitor.typeEmail("not an address");

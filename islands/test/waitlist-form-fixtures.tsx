@@ -44,13 +44,14 @@ afterEach(() => {
   getCount.mockReset();
   queryClient.clear();
   dismissToast();
-  if (vi.isMockFunction(Date.now)) vi.mocked(Date.now).mockRestore();
+  for (const { now } of [performance, Date]) if (vi.isMockFunction(now)) now.mockRestore();
 });
 
-/** Lets the time pass in which a click may be the second one of a double click. */
+/** Lets the time pass in which a click may be the second one of a double click, while the clock is set back. */
 export function passDoubleClick() {
-  const later = Date.now() + 1000;
-  vi.spyOn(Date, "now").mockReturnValue(later);
+  const later = performance.now() + 1000;
+  vi.spyOn(performance, "now").mockReturnValue(later);
+  vi.spyOn(Date, "now").mockReturnValue(0);
 }
 
 export function respondWithCount(count: number) {

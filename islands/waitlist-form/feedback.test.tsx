@@ -266,6 +266,15 @@ describe("a screen reader", () => {
   });
 });
 
+test("a browser that rejects domains in other scripts gets them in ASCII", async () => {
+  renderForm();
+  fireEvent.change(field(), { target: { value: "ann@bücher.example" } });
+  fireEvent.invalid(field());
+  await waitFor(() =>
+    expect(postSignUp).toHaveBeenLastCalledWith({ email: "ann@xn--bcher-kva.example" }),
+  );
+});
+
 describe("the sign-up timeout", () => {
   test("fails a sign-up without a response after 60 seconds", async () => {
     const timeout = new AbortController();
@@ -278,6 +287,12 @@ describe("the sign-up timeout", () => {
     act(() => timeout.abort());
     await waitForToast("Error");
     expectErrorToast(MESSAGES.failed);
+  });
+
+  test("is that of the system in a browser that has none", async () => {
+    vi.stubGlobal("AbortSignal", {});
+    await signUp();
+    await waitForToast("Success!");
   });
 });
 

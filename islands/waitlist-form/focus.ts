@@ -26,6 +26,11 @@ export function focusIn(form: HTMLElement | null, control: HTMLElement | null, w
 
 /** Keeps elements clear of the toast, the last one above all. */
 export function keepInView(...elements: (Element | null | undefined)[]) {
-  for (const element of elements)
-    element?.scrollIntoView({ block: "nearest", behavior: "instant" });
+  const scroll = () => {
+    for (const element of elements)
+      element?.scrollIntoView({ block: "nearest", behavior: "instant" });
+  };
+  scroll();
+  // That ends a scroll which was under way, but Chromium adds its last step.
+  requestAnimationFrame(scroll);
 }

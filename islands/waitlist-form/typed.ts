@@ -7,6 +7,19 @@ const INVISIBLE_ENDS = new RegExp(`^${INVISIBLE}+|${INVISIBLE}+$`, "gu");
 /** Removes invisible characters from the ends of a text. */
 export const trimInvisible = (typed: string) => typed.replaceAll(INVISIBLE_ENDS, "");
 
+/** A domain with letters of another script than ASCII's. */
+const INTERNATIONAL_DOMAIN = /(?<=@)(?=.*[^\0-\x7f])[\p{L}\p{M}\p{N}.-]+$/u;
+
+/** Returns an address with its domain in ASCII: WebKit rejects every other one, other browsers convert it themselves. */
+export const withAsciiDomain = (email: string) =>
+  email.replace(INTERNATIONAL_DOMAIN, (domain) => {
+    try {
+      return new URL(`http://${domain}`).host;
+    } catch {
+      return domain;
+    }
+  });
+
 /** Six digits, perhaps with a space or a hyphen between two. Beside a hyphen they are a part of a date. */
 const CODE = /(?<!\d[\u2010-\u2015-]?)\d(?:[\s\u2010-\u2015-]?\d){5}(?![\u2010-\u2015-]?\d)/;
 

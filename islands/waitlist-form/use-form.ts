@@ -6,7 +6,7 @@ import { dismissToast, showToast } from "../toast-store";
 import * as COPY from "./copy.json";
 import { focusIn, hasFocus, isInView, keepInView } from "./focus";
 import { emailForm, pristine, type Settings, type Submission, submit } from "./submission";
-import { readCode, trimInvisible } from "./typed";
+import { readCode, trimInvisible, withAsciiDomain } from "./typed";
 import { useUsualTitle } from "./use-usual-title";
 
 /** A submit of nothing or of a wrong code, or a way back, within this time after a response is a double click. In ms. */
@@ -36,13 +36,13 @@ export function useForm(settings: Settings, initial: FormState, onSuccess: () =>
   const { form } = view;
   // Not `isPending`: it is as old as the last render, and two submits can come before the next one.
   const isSending = useRef(false);
-  /** When the last response came, or 0 once the visitor has typed. */
-  const respondedAt = useRef(0);
+  /** When the last response came, unless the visitor has typed since. Not by the clock, which may be set back. */
+  const respondedAt = useRef(-REPEAT_INTERVAL_MS);
   useUsualTitle(form);
 
   const update = (change: Partial<typeof view>) => setView((before) => ({ ...before, ...change }));
   const typed = () => refs.input.current?.value ?? "";
-  const isRepeated = () => Date.now() - respondedAt.current < REPEAT_INTERVAL_MS;
+  const isRepeated = () => performance.now() - respondedAt.current < REPEAT_INTERVAL_MS;
 
   /** Shows a form, and a toast with the text. */
   function show(form: FormState, text?: string, isError = true) {
@@ -86,7 +86,7 @@ export function useForm(settings: Settings, initial: FormState, onSuccess: () =>
     // The next step may be higher, and push the element away.
     if (active && wasInView) keepInView(active);
     if (!active) focusIn(refs.form.current, nextControl(after.form), wasInView);
-    respondedAt.current = Date.now();
+    respondedAt.current = performance.now();
     if (after.isError) return;
     // After an error, that of the last success stays: nobody gets the link a second time.
     update({ invitation: after.invitation });
@@ -115,7 +115,7 @@ export function useForm(settings: Settings, initial: FormState, onSuccess: () =>
   }
 
   function onInput() {
-    respondedAt.current = 0;
+    respondedAt.current = -REPEAT_INTERVAL_MS;
     // The browser would reject an address with an invisible character, which nobody can find.
     const visible = trimInvisible(typed());
     if (refs.input.current && form.step === "email" && visible !== typed())
@@ -125,7 +125,14 @@ export function useForm(settings: Settings, initial: FormState, onSuccess: () =>
   }
 
   /** Shows why the browser rejects the address: the browser's own bubble soon disappears. */
-  function onInvalid() {
+  function onInvalid(event: FormEvent) {
+    const email = withAsciiDomain(typed());
+    if (refs.input.current && email !== typed()) {
+      event.preventDefault();
+      refs.input.current.value = email;
+      setTimeout(() => refs.form.current?.requestSubmit());
+      return;
+    }
     show({ ...form, email: typed(), outcome: "invalid", message: COPY.INVALID_EMAIL });
   }
 

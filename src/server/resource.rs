@@ -55,7 +55,7 @@ pub(super) enum Compression {
     Fast,
     /// For a page that is soon rebuilt: 14.0 KB of brotli, in a few milliseconds.
     Balanced,
-    /// For content that stays: 12.8 KB of brotli, in some ten times as long.
+    /// For content that stays: 12.9 KB of brotli, in some ten times as long.
     Best,
 }
 
