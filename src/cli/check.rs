@@ -103,7 +103,8 @@ impl CheckReport {
 fn check(list: &WaitlistHandle) -> anyhow::Result<CheckReport> {
     let SelectedEntries { entries, count } = list.entries(Selection::default())?;
     let bar = progress(count, "reading");
-    let mut seen = HashSet::new();
+    let (mut seen, mut exported) = (HashSet::new(), 0);
+    let suppressions = list.suppressions()?;
     let mut confirmations = ConfirmationCounts::read(list, MessageKind::Code)?;
     let mut welcome = ConfirmationCounts::read(list, MessageKind::Welcome)?;
     let webhook = list.call(|list| list.pending_events())?;
@@ -111,20 +112,27 @@ fn check(list: &WaitlistHandle) -> anyhow::Result<CheckReport> {
     for entry in entries.progress_with(bar) {
         let entry = entry?;
         read += 1;
+        let is_suppressed = suppressions.contains(&entry.email);
         for counts in [&mut confirmations, &mut welcome].into_iter().flatten() {
-            counts.add(&entry);
+            counts.add(&entry, is_suppressed);
         }
         let invalid = Email::parse(entry.email.as_typed()).err();
         let invalid = invalid.map(|error| error.to_string());
-        let time_problem = time_problem(entry.joined_at).map(str::to_owned);
+        let times = [Some(entry.joined_at), entry.confirmed_at, entry.asked_at];
+        let time_problem = times.into_iter().flatten().find_map(time_problem);
+        let time_problem = time_problem.map(str::to_owned);
         let is_duplicate = !seen.insert(entry.email.key());
         let duplicate = is_duplicate.then(|| "it is on the list twice".to_owned());
         let found = [invalid, time_problem, duplicate].into_iter().flatten();
-        // The first line is the header row.
-        let line = read + 1;
-        faults.extend(found.map(|fault| {
-            format!("entry {read}, in order of sign-up (line {line} of `landing export`): {fault}")
-        }));
+        exported += u64::from(!is_suppressed);
+        let place = match is_suppressed {
+            true => "suppressed, so not in an export".to_owned(),
+            // The first line is the header row.
+            false => format!("line {} of `landing export`", exported + 1),
+        };
+        faults.extend(
+            found.map(|fault| format!("entry {read}, in order of sign-up ({place}): {fault}")),
+        );
     }
     if read != count {
         let entries = counted(read, "entry", "entries");
@@ -133,7 +141,7 @@ fn check(list: &WaitlistHandle) -> anyhow::Result<CheckReport> {
     Ok(CheckReport {
         entries: read,
         faults,
-        suppressed: list.suppressions()?.len() as u64,
+        suppressed: suppressions.len() as u64,
         count_corrected_by: None,
         confirmations,
         welcome,

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use super::store_location::CommonArgs;
-use crate::waitlist::{Compaction, PendingEvents};
+use super::{store_location::CommonArgs, terminal::output::counted};
+use crate::waitlist::Compaction;
 
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -29,18 +29,21 @@ pub(super) fn run(CompactArgs { common }: &CompactArgs) -> anyhow::Result<()> {
     } = list.call(|list| list.compact())?;
     let pending = list.call(|list| list.pending_events())?;
     drop(list);
-    let json = json!({ "bytes_before": bytes_before, "bytes_after": bytes_after });
+    let pending_events = pending.map_or(0, |it| it.count);
+    let json = json!({
+        "bytes_before": bytes_before,
+        "bytes_after": bytes_after,
+        "pending_events": pending_events,
+    });
     common.output.print(&json, |out| {
+        let now = format!("{location}, which now has {bytes_after} bytes");
+        if pending_events == 0 {
+            return writeln!(out, "no erased address is left in {now}");
+        }
+        let events = counted(pending_events, "event that waits", "events that wait");
         writeln!(
             out,
-            "no erased address is left in {location}, which now has {bytes_after} bytes"
-        )?;
-        if let Some(PendingEvents { count: count @ 1.., .. }) = pending {
-            writeln!(
-                out,
-                "except in {count} events that wait for the webhook; run this again once they are sent"
-            )?;
-        }
-        Ok(())
+            "an erased address may be left in {events} for the webhook, and nowhere else in {now}; run this again later"
+        )
     })
 }

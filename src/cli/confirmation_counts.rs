@@ -56,8 +56,11 @@ impl ConfirmationCounts {
         }))
     }
 
-    /// Counts a person on the list.
-    pub(super) fn add(&mut self, entry: &WaitlistEntry) {
+    /// Counts a person on the list. One who is suppressed is not welcomed.
+    pub(super) fn add(&mut self, entry: &WaitlistEntry, is_suppressed: bool) {
+        if is_suppressed && self.kind == MessageKind::Welcome {
+            return;
+        }
         let hash = self.key.hash(entry.email.key());
         self.waiting += u64::from(self.recipients.due(hash, entry, self.now).is_some());
         self.given_up += u64::from(self.recipients.is_given_up(hash, entry, self.now));
@@ -78,7 +81,7 @@ impl ConfirmationCounts {
             let given_up = counted(self.given_up, "person", "people");
             writeln!(
                 out,
-                "{given_up} got none for certain: `landing messages {}` says why",
+                "{given_up} may have got none, and will get none: `landing messages {}` says why",
                 self.kind.id()
             )?;
         }

@@ -12,6 +12,7 @@ use super::{
     store_location::CommonArgs,
     terminal::{output::counted, progress::progress},
 };
+use crate::exit::print_stderr;
 
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -41,14 +42,19 @@ pub(super) fn run(args: &ExportArgs) -> anyhow::Result<()> {
         if !as_json {
             writeln!(out, "{CSV_HEADER}")?;
         }
-        let mut written = 0;
+        let (mut written, mut left_out) = (0, 0);
         for entry in entries.entries.progress_with(bar) {
             let entry = entry.map_err(io::Error::other)?;
             if suppressions.contains(&entry.email) {
+                left_out += 1;
                 continue;
             }
             EntryFields::from(&entry).write(out, as_json)?;
             written += 1;
+        }
+        if left_out > 0 {
+            let people = counted(left_out, "suppressed person is", "suppressed people are");
+            print_stderr(&format!("{people} on the list, but not in the export"));
         }
         Ok(written)
     })?;

@@ -90,6 +90,10 @@ fn write_and_rename<T>(
     drop(out);
     partial.as_file().sync_all()?;
     partial.persist(path).map_err(|error| error.error)?;
-    File::open(directory)?.sync_all()?;
+    // The file is complete. In a directory that this user cannot read, its name may be lost in a power cut.
+    match File::open(directory) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
+        directory => directory?.sync_all()?,
+    }
     Ok(written)
 }

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use anyhow::bail;
 
 use super::time::{parse_time_or_age, rfc3339};
-use crate::waitlist::{AddressFilter, EmailDomain, Selection, Source};
+use crate::waitlist::{EmailDomain, Selection, Source};
 
 /// The options that select entries.
 #[derive(clap::Args)]
@@ -50,11 +50,10 @@ impl SelectionArgs {
                 rfc3339(until)
             );
         }
-        let domain = self.domain.clone();
         Ok(Selection {
             since: self.since,
             until: self.until,
-            addresses: domain.map_or(AddressFilter::Any, AddressFilter::Domain),
+            domain: self.domain.clone(),
             source: self.source.clone(),
             confirmed: (self.confirmed | self.unconfirmed).then_some(self.confirmed),
             newest_first: false,

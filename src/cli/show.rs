@@ -1,6 +1,9 @@
 //! `landing show`: prints everything that is stored about a person.
 
-use std::io::{self, Write};
+use std::{
+    io::{self, Write},
+    slice,
+};
 
 use anyhow::bail;
 use serde::Serialize;
@@ -9,7 +12,7 @@ use super::{
     address::parse_listed_address, delivery_counts::ShownDelivery, export_format::EntryFields,
     store_location::CommonArgs, waitlist_handle::WaitlistHandle,
 };
-use crate::waitlist::{AddressFilter, Email, Selection, Source};
+use crate::waitlist::{Email, Selection, Source};
 
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -50,12 +53,7 @@ struct ShownMessage {
 pub(super) fn run(args: &ShowArgs) -> anyhow::Result<()> {
     let location = args.common.store.announce_location()?;
     let list = location.open()?;
-    let selection = Selection {
-        addresses: AddressFilter::Address(args.email.clone()),
-        ..Selection::default()
-    };
-    // An address is on the list once, unless `check` reports it.
-    let entry = list.entries(selection)?.entries.next().transpose()?;
+    let entry = list.find(slice::from_ref(&args.email))?.pop().flatten();
     let messages = find_messages(&list, &args.email)?;
     let invite_code = find_invite_code(&list, &args.email)?;
     let suppressed = list.is_suppressed(&args.email)?;

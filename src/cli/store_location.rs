@@ -73,6 +73,8 @@ enum LocationProblem {
     UnknownKind,
     #[error("no directory is named; write sled:DIR")]
     NoDirectory,
+    #[error("the name of the directory has a control character, perhaps of a Windows line end")]
+    ControlCharacter,
     #[error("invalid UTF-8 in the database URL; write special characters as %XX")]
     NotUtf8,
     #[error(transparent)]
@@ -132,26 +134,21 @@ fn parse_location(store: &OsStr) -> Result<StoreLocation, LocationProblem> {
         return parse_database_url(store.to_str().ok_or(LocationProblem::NotUtf8)?);
     }
     let named = store.to_str().and_then(|text| text.strip_prefix("sled:"));
-    if named.is_none() && has_prefix(&text) {
+    // Like the locations of other programs, or a URL in quotation marks, which has a password.
+    let prefix = text.split_once(':').map_or("", |(prefix, _)| prefix);
+    if named.is_none() && !prefix.is_empty() && !prefix.contains('/') {
         return Err(LocationProblem::UnknownKind);
     }
     let directory = named.map_or(store, OsStr::new);
     if directory.is_empty() {
         return Err(LocationProblem::NoDirectory);
     }
+    if text.contains(char::is_control) {
+        return Err(LocationProblem::ControlCharacter);
+    }
     // Without a working directory, the path stays as it is.
     let absolute = path::absolute(directory).unwrap_or_else(|_| directory.into());
     Ok(StoreLocation::Directory(absolute))
-}
-
-/// Returns whether a text begins with a word and a colon, like a URL or the locations of other programs.
-fn has_prefix(text: &str) -> bool {
-    text.split_once(':').is_some_and(|(word, _)| {
-        !word.is_empty()
-            && word
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
-    })
 }
 
 fn parse_database_url(text: &str) -> Result<StoreLocation, LocationProblem> {

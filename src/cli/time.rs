@@ -56,11 +56,11 @@ pub(super) fn rfc3339(time: SystemTime) -> String {
     format!("{timestamp:.3}")
 }
 
-/// Returns why a sign-up time is implausible, if it is.
-pub(super) fn time_problem(joined_at: SystemTime) -> Option<&'static str> {
-    if joined_at < UNIX_EPOCH + EARLIEST_SINCE_EPOCH {
+/// Returns why the time of a sign-up, or of a fact about it, is implausible, if it is.
+pub(super) fn time_problem(time: SystemTime) -> Option<&'static str> {
+    if time < UNIX_EPOCH + EARLIEST_SINCE_EPOCH {
         Some("its time is before e-mail existed")
-    } else if joined_at > SystemTime::now() + CLOCK_TOLERANCE {
+    } else if time > SystemTime::now() + CLOCK_TOLERANCE {
         Some("its time is in the future, perhaps because the clock was wrong")
     } else {
         None

@@ -89,11 +89,15 @@ impl WaitlistHandle {
         result.map_err(self.locate())
     }
 
-    /// It waits for a server or a database that restarts: a send would stop otherwise.
+    /// Finds at most [`CALL_MAX`] people. It waits for a server or a database that restarts: a send would stop otherwise.
+    pub(super) fn find(&self, emails: &[Email]) -> anyhow::Result<Vec<Option<WaitlistEntry>>> {
+        self.run_through_a_restart(|| self.list.find(emails))
+    }
+
     pub(super) fn are_listed(&self, emails: &[Email]) -> anyhow::Result<Vec<bool>> {
         let mut are_listed = Vec::with_capacity(emails.len());
         for part in emails.chunks(CALL_MAX) {
-            are_listed.extend(self.run_through_a_restart(|| self.list.are_listed(part))?);
+            are_listed.extend(self.find(part)?.iter().map(Option::is_some));
         }
         Ok(are_listed)
     }
@@ -106,7 +110,7 @@ impl WaitlistHandle {
         self.call(|list| list.suppressions())
     }
 
-    /// It waits for a server or a database that restarts, like [`are_listed`](Self::are_listed).
+    /// It waits for a server or a database that restarts, like [`find`](Self::find).
     pub(super) fn is_suppressed(&self, email: &Email) -> anyhow::Result<bool> {
         self.run_through_a_restart(|| self.list.is_suppressed(email))
     }

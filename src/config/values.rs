@@ -106,19 +106,11 @@ impl fmt::Debug for Secret {
 /// Why the value of an option or an environment variable is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum InvalidValue {
-    /// The address to listen on is only a port.
-    #[error(
-        "missing the IP address; write 127.0.0.1:{0}, or 0.0.0.0:{0} to accept connections from other machines"
-    )]
-    OnlyPort(u16),
-    /// The address to listen on has no port.
-    #[error("missing the port; write {0}")]
-    NoPort(SocketAddr),
-    /// The port of the address to listen on is not a number up to 65535.
-    #[error("the port must be a number from 0 to 65535, such as in 127.0.0.1:3000")]
-    Port,
     /// The address to listen on is not an IP address with a port.
-    #[error("expected an IP address and a port; write 127.0.0.1:3000, for example")]
+    #[error(
+        "expected an IP address and a port up to 65535; write 127.0.0.1:3000 or [::1]:3000, or 0.0.0.0:3000 to accept \
+         connections from other machines"
+    )]
     Addr,
     /// The value is not an absolute URL.
     #[error("{}; write a URL such as https://steward.example", describe_url_error(*.0))]
@@ -165,29 +157,14 @@ fn describe_range(min: u64, max: u64) -> String {
     }
 }
 
-/// The port that error messages suggest: the default of `--addr`.
-const EXAMPLE_PORT: u16 = 3000;
-
 /// Parses an address to listen on. `localhost` is 127.0.0.1.
 pub fn parse_addr(text: &str) -> Result<SocketAddr, InvalidValue> {
     let text = text.trim();
-    if let Ok(addr) = text.parse() {
-        return Ok(addr);
-    }
-    let parse_ip = |host: &str| match host {
-        "localhost" => Some(Ipv4Addr::LOCALHOST.into()),
-        _ => host.trim_matches(['[', ']']).parse::<IpAddr>().ok(),
+    let parsed = match text.strip_prefix("localhost:") {
+        Some(port) => port.parse().map(|it| (Ipv4Addr::LOCALHOST, it).into()).ok(),
+        None => text.parse().ok(),
     };
-    if let Some(ip) = parse_ip(text) {
-        return Err(InvalidValue::NoPort((ip, EXAMPLE_PORT).into()));
-    }
-    let (host, port) = text.rsplit_once(':').unwrap_or(("", text));
-    match (parse_ip(host), port.parse::<u16>()) {
-        (Some(ip), Ok(port)) => Ok((ip, port).into()),
-        (Some(_), Err(_)) => Err(InvalidValue::Port),
-        (None, Ok(port)) if host.is_empty() => Err(InvalidValue::OnlyPort(port)),
-        (None, _) => Err(InvalidValue::Addr),
-    }
+    parsed.ok_or(InvalidValue::Addr)
 }
 
 fn parse_web_url(text: &str) -> Result<Url, InvalidValue> {

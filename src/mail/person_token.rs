@@ -4,7 +4,7 @@
 //! for as long as the list has its key, also on a list that was restored from a backup, and no table of tokens is needed.
 //! Without the key, nobody can read the address or make a token: it has a tag of 128 bits.
 
-use std::time::SystemTime;
+use std::{iter, time::SystemTime};
 
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD as BASE64};
 use ring::{
@@ -19,6 +19,9 @@ use crate::waitlist::{Email, ListKey, unix_millis};
 const BLOCK_BYTES: usize = 64;
 /// Maximum length of a token, in characters. An address has at most 254 bytes, and a time 20.
 pub(super) const TOKEN_MAX_LEN: usize = (NONCE_LEN + 5 * BLOCK_BYTES + 16).div_ceil(3) * 4;
+
+/// Maximum number of tries to read a token, each without another mark at its end.
+const MARKS_MAX: usize = 6;
 
 /// What the person who has a token may do with it. Each purpose has its own key, so that no token serves two.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -100,9 +103,13 @@ impl PersonTokens {
 
     /// Returns the person that a token names. Returns `None` if the token was not made with the key.
     pub fn person(&self, token: &str) -> Option<TokenPerson> {
-        // A mail program may take the punctuation after a link for a part of it.
-        let token =
-            token.trim_end_matches(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_');
+        // A mail program may take the punctuation after a link for a part of it. A token may end with a mark too.
+        let is_mark = |c: char| !c.is_ascii_alphanumeric();
+        let tokens = iter::successors(Some(token), |it| it.strip_suffix(is_mark));
+        tokens.take(MARKS_MAX).find_map(|it| self.open(it))
+    }
+
+    fn open(&self, token: &str) -> Option<TokenPerson> {
         if token.len() > TOKEN_MAX_LEN {
             return None;
         }

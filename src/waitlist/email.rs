@@ -131,6 +131,12 @@ impl EmailDomain {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// Returns whether an address is at this domain, and not at a sub-domain.
+    pub fn has(&self, email: &Email) -> bool {
+        let key = email.key();
+        key.rsplit_once('@').is_some_and(|(_, it)| it == self.0)
+    }
 }
 
 /// The reason why a text is not an e-mail address. Its `Display` is written for the person who typed it.

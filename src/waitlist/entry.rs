@@ -161,8 +161,8 @@ pub struct Selection {
     pub since: Option<SystemTime>,
     /// Only entries before this time.
     pub until: Option<SystemTime>,
-    /// Only entries with these addresses.
-    pub addresses: AddressFilter,
+    /// Only entries with an address at this domain.
+    pub domain: Option<EmailDomain>,
     /// Only entries with this source.
     pub source: Option<Source>,
     /// Only people who have confirmed their address, or only those who have not.
@@ -176,7 +176,7 @@ impl Selection {
     pub fn selects(&self, entry: &WaitlistEntry) -> bool {
         self.since.is_none_or(|since| entry.joined_at >= since)
             && self.until.is_none_or(|until| entry.joined_at < until)
-            && self.addresses.matches(&entry.email)
+            && self.domain.as_ref().is_none_or(|it| it.has(&entry.email))
             && (self.source.is_none() || self.source == entry.source)
             && self
                 .confirmed
@@ -190,32 +190,6 @@ impl Selection {
             ..Self::default()
         };
         *self == everything
-    }
-}
-
-/// Selects entries by address.
-#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
-pub enum AddressFilter {
-    /// Every address.
-    #[default]
-    Any,
-    /// All spellings of an address.
-    Address(Email),
-    /// The addresses at a domain, but not at its sub-domains.
-    Domain(EmailDomain),
-}
-
-impl AddressFilter {
-    /// Returns whether the filter selects an address.
-    pub fn matches(&self, email: &Email) -> bool {
-        match self {
-            Self::Any => true,
-            Self::Address(address) => email.key() == address.key(),
-            Self::Domain(domain) => email
-                .key()
-                .rsplit_once('@')
-                .is_some_and(|(_, found)| found == domain.as_str()),
-        }
     }
 }
 

@@ -31,8 +31,8 @@ mod suppression;
 
 pub use email::{Email, EmailDomain, InvalidEmail};
 pub use entry::{
-    AddressFilter, EntryStream, Fact, InvalidSource, Selection, Source, WaitlistEntry,
-    flatten_blocks, from_unix_millis, unix_millis,
+    EntryStream, Fact, InvalidSource, Selection, Source, WaitlistEntry, flatten_blocks,
+    from_unix_millis, unix_millis,
 };
 pub use error::{StoreError, StoreFuture};
 pub use event::{EVENT_LEASE, Event, PendingEvents};

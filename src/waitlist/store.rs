@@ -1,6 +1,6 @@
 //! The interface of a store, and the parts of a list as a backup has them.
 
-use std::{error::Error, future::ready, io, time::SystemTime};
+use std::{error::Error, future::ready, io, slice, time::SystemTime};
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -28,11 +28,14 @@ pub trait Waitlist: OwnerList {
     /// the list all the same. Repeating the call is safe and gives a definite outcome.
     fn join(&self, entry: WaitlistEntry) -> StoreFuture<'_, JoinOutcome>;
 
-    /// Returns the entry of an address, in any spelling, with what became known about it.
+    /// Returns the entry of an address, as [`find`](OwnerList::find) does.
     ///
     /// # Errors
     /// Like [`OwnerList::entries`].
-    fn person(&self, email: &Email) -> StoreFuture<'_, Option<WaitlistEntry>>;
+    fn person(&self, email: &Email) -> StoreFuture<'_, Option<WaitlistEntry>> {
+        let found = self.find(slice::from_ref(email));
+        Box::pin(async move { Ok(found.await?.pop().flatten()) })
+    }
 
     /// Records a fact about the sign-up of an address, in any spelling, at a time, and returns whether that sign-up is on the
     /// list. Otherwise the fact is not recorded: the person has left, and somebody may have typed the address in again. Once
@@ -103,11 +106,11 @@ pub trait OwnerList: Ledger {
     /// safe.
     fn erase(&self, emails: &[Email], erasure: Erasure) -> StoreFuture<'_, Vec<bool>>;
 
-    /// Returns, for each address, whether it is on the list now.
+    /// Returns, for each address, in any spelling, its entry with what became known about it, if it is on the list now.
     ///
     /// # Errors
     /// Like [`entries`](Self::entries).
-    fn are_listed(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>>;
+    fn find(&self, emails: &[Email]) -> StoreFuture<'_, Vec<Option<WaitlistEntry>>>;
 
     /// Returns the key of the list, for the hashes of addresses. It changes only when a backup is restored.
     ///

@@ -100,7 +100,6 @@ impl<J: Send + Sync + 'static, R: Send + Sync + 'static> Ledger for StubStore<J,
 
 impl<J: Send + Sync + 'static, R: Send + Sync + 'static> OwnerList for StubStore<J, R> {
     failing_calls! {
-        are_listed(&[Email]) -> Vec<bool>;
         join_all(Vec<WaitlistEntry>) -> Vec<JoinOutcome>;
         erase(&[Email], Erasure) -> Vec<bool>;
         suppress(&[Email]) -> Vec<bool>;
@@ -116,6 +115,10 @@ impl<J: Send + Sync + 'static, R: Send + Sync + 'static> OwnerList for StubStore
         self.read(ListKey::from_slice(&SLOW_STORE_KEY).expect("32 bytes"))
     }
 
+    fn find(&self, _: &[Email]) -> StoreFuture<'_, Vec<Option<WaitlistEntry>>> {
+        self.read(vec![None])
+    }
+
     fn entries(&self, _: Selection) -> Result<EntryStream, StoreError> {
         Err(StoreError::Unreadable)
     }
@@ -128,10 +131,6 @@ where
 {
     fn join(&self, entry: WaitlistEntry) -> StoreFuture<'_, JoinOutcome> {
         (self.join)(entry)
-    }
-
-    fn person(&self, _: &Email) -> StoreFuture<'_, Option<WaitlistEntry>> {
-        self.read(None)
     }
 
     failing_calls! {

@@ -12,7 +12,7 @@ use crate::waitlist::{
 };
 
 /// Version of the protocol. A server and a command differ when the program was replaced while the server runs.
-pub(super) const PROTOCOL_VERSION: u32 = 14;
+pub(super) const PROTOCOL_VERSION: u32 = 15;
 
 /// A request.
 #[derive(Deserialize, Serialize)]
@@ -66,7 +66,7 @@ methods! {
     OwnerList {
         join_all(entries: Vec<WaitlistEntry>) -> Vec<JoinOutcome>;
         erase(&emails: [Email], erasure: Erasure) -> Vec<bool>;
-        are_listed(&emails: [Email],) -> Vec<bool>;
+        find(&emails: [Email],) -> Vec<Option<WaitlistEntry>>;
         list_key() -> ListKey;
         suppress(&emails: [Email],) -> Vec<bool>;
         lift(&emails: [Email],) -> Vec<bool>;

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     cli::{terminal::progress::progress, waitlist_handle::WaitlistHandle},
-    waitlist::{CALL_MAX, InvalidSource, JoinOutcome, Selection},
+    waitlist::{CALL_MAX, InvalidSource, JoinOutcome},
 };
 
 /// Suppresses the people who have left, durably, and then adds the others. The report counts what was done, also if it fails.
@@ -47,28 +47,24 @@ pub(super) fn count(
     let (mut emails, staying) = (checked.leavers(), checked.staying());
     let leavers = emails.len();
     emails.extend(staying.iter().map(|person| person.email.clone()));
-    let (are_listed, suppressions) = match list {
-        Some(list) => (list.are_listed(&emails)?, Some(list.suppressions()?)),
-        None => (vec![false; emails.len()], None),
+    // Of each person on the list, whether a confirmation is awaited.
+    let (mut listed, suppressions) = match list {
+        Some(list) => (Vec::new(), Some(list.suppressions()?)),
+        None => (vec![None; emails.len()], None),
     };
-    // The store suppresses also people who await a confirmation: nobody knows who has signed them up.
-    let mut awaiting = HashSet::new();
-    if let Some(list) = list.filter(|_| leavers > 0) {
-        for entry in list.entries(Selection::default())?.entries {
-            let entry = entry?;
-            if entry.awaits_confirmation() {
-                awaiting.insert(entry.email.key());
-            }
-        }
+    for part in emails.chunks(CALL_MAX) {
+        let found = list.map(|list| list.find(part)).transpose()?;
+        let found = found.into_iter().flatten();
+        listed.extend(found.map(|entry| entry.map(|it| it.awaits_confirmation())));
     }
-    let left = emails[..leavers].iter().zip(&are_listed);
-    let are_suppressed =
-        left.map(|(email, is_listed)| !is_listed || awaiting.contains(&email.key()));
+    // The store suppresses also people who await a confirmation: nobody knows who has signed them up.
+    let left = listed[..leavers].iter();
+    let are_suppressed = left.map(|awaits| awaits.unwrap_or(true));
     report.count_leavers(&are_suppressed.collect::<Vec<_>>());
     let mut added = HashSet::new();
-    let people = emails.iter().zip(are_listed).skip(leavers);
-    let outcomes = people.map(|(email, is_listed)| {
-        if is_listed || added.contains(&email.key()) {
+    let people = emails.iter().zip(listed).skip(leavers);
+    let outcomes = people.map(|(email, listed)| {
+        if listed.is_some() || added.contains(&email.key()) {
             JoinOutcome::AlreadyListed
         } else if suppressions.as_ref().is_some_and(|it| it.contains(email)) {
             JoinOutcome::Suppressed
@@ -101,6 +97,8 @@ pub(super) struct ImportReport {
     undecided: usize,
     /// The lines of the invalid rows, and the reasons.
     invalid_rows: Vec<(u64, String)>,
+    /// Number of added people whom a server asks for a confirmation.
+    awaiting: usize,
     /// Number of added people without a sign-up time.
     without_time: usize,
     /// Number of added people whose source is invalid, and was left out.
@@ -137,6 +135,8 @@ impl ImportReport {
                 JoinOutcome::Suppressed => self.suppressed += 1,
                 JoinOutcome::New => {
                     self.added += 1;
+                    let entry = person.entry.as_ref();
+                    self.awaiting += usize::from(entry.is_some_and(|it| it.awaits_confirmation()));
                     self.without_time += usize::from(person.has_no_time);
                     self.invalid_sources += usize::from(person.has_invalid_source);
                 }
@@ -180,6 +180,10 @@ impl ImportReport {
                 "undecided: not added; decide with --stay or --left, and import the file again",
             ),
             (self.invalid_rows.len(), "invalid: left out"),
+            (
+                self.awaiting,
+                "not confirmed: a server with --confirm-signups sends them a code, and erases those who do not confirm",
+            ),
             (
                 self.without_time,
                 "without a sign-up time: the current time was used",

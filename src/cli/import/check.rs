@@ -69,7 +69,6 @@ pub(super) fn check<'a>(table: &'a Table, options: &PlanOptions) -> anyhow::Resu
     };
     if checked.questions.is_empty() {
         checked.read_rows(SystemTime::now());
-        checked.settle_verdicts();
     }
     Ok(checked)
 }
@@ -116,20 +115,22 @@ impl Checked<'_> {
     }
 
     fn read_rows(&mut self, now: SystemTime) {
-        let mut staying = Vec::new();
+        let mut readable = Vec::new();
         for Row { line, cells } in &self.table.rows {
             let cells = cells.as_ref().map_err(|it| anyhow!(*it));
             let read = cells.and_then(|cells| Ok((read(*line, cells, &self.plan, now)?, cells)));
             match read {
                 Ok((person, cells)) => {
-                    if person.verdict == Verdict::Stays {
-                        staying.push((*line, cells));
-                    }
+                    readable.push((*line, cells));
                     self.people.push(person);
                 }
                 Err(reason) => self.invalid.push((*line, reason.to_string())),
             }
         }
+        self.settle_verdicts();
+        let rows = readable.into_iter().zip(&self.people);
+        let staying = rows.filter(|(_, person)| person.verdict == Verdict::Stays);
+        let staying: Vec<_> = staying.map(|(row, _)| row).collect();
         self.look_for_leavers(&staying);
     }
 
@@ -195,7 +196,13 @@ pub(super) fn read(
     plan: &Plan,
     now: SystemTime,
 ) -> anyhow::Result<Person> {
-    let email = parse_email(cell(cells, plan, Field::Email)?)?;
+    let typed = cell(cells, plan, Field::Email)?;
+    // Valid addresses, but people cross rows out like this.
+    ensure!(
+        plan.is_own || !typed.starts_with('#') && !typed.starts_with("//"),
+        "the address begins with # or //; remove that, or the row"
+    );
+    let email = parse_email(typed)?;
     let mut person = Person {
         line,
         verdict: verdict(cells, plan)?,
@@ -210,7 +217,9 @@ pub(super) fn read(
         let source = cell(cells, plan, Field::Source)?;
         entry.source = source.parse().ok();
         entry.confirmed_at = time(cells, plan, Field::ConfirmedAt)?;
-        entry.asked_at = time(cells, plan, Field::AskedAt)?;
+        // Whoever has confirmed on another list was not asked by this one, which would welcome them.
+        let asked_at = time(cells, plan, Field::AskedAt)?;
+        entry.asked_at = asked_at.filter(|_| entry.confirmed_at.is_none());
         person.has_no_time = joined_at.is_none();
         person.has_invalid_source = entry.source.is_none() && !source.is_empty();
         person.entry = Some(entry);
@@ -251,10 +260,11 @@ fn time(cells: &StringRecord, plan: &Plan, field: Field) -> anyhow::Result<Optio
         .with_context(|| format!("invalid time in column {}; see --date-format", field.name()))?;
     match time_problem(time) {
         // The clock of a server may have been wrong. As the time of a confirmation, it may mean that there was none.
-        Some(problem) if !plan.is_own || field == Field::ConfirmedAt => {
+        // No list has a time before 1970.
+        Some(problem) if !plan.is_own || field == Field::ConfirmedAt || time < UNIX_EPOCH => {
             bail!("column {}: {problem}", field.name())
         }
-        _ => Ok(Some(time.max(UNIX_EPOCH))),
+        _ => Ok(Some(time)),
     }
 }
 

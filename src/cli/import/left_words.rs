@@ -6,7 +6,7 @@ use super::text::fold;
 /// Parts of names of columns in which any text may mean that a person has left.
 const LEFT_NAMES: &str = "\
     unsub optout optedout blacklist blocklist suppress bounce complain clean donotemail \
-    donotmail donotcontact abgemeld abmeld désab désinscri";
+    donotmail donotcontact left deleted removed cancel abgemeld abmeld désab désinscri";
 /// Parts of names of columns in which a no may mean it.
 const CONSENT_NAMES: &str =
     "optin optedin consent subscribe newsletter marketing permission einwillig";
@@ -16,11 +16,11 @@ const OTHER_NAMES: &str = "sms phone whatsapp push reason campaign title url lin
 const LEFT_VALUES: &str = "\
     unsubscribe unsubscribed notsubscribed nonsubscribed optedout optout bounce bounced hardbounce \
     hardbounced softbounce softbounced cleaned complained blacklisted blocklisted suppressed \
-    donotcontact abgemeldet désabonné";
+    donotcontact left deleted removed unsub cancelled canceled abgemeldet désabonné";
 /// Answers to the question that the name of a column may be.
 const NO_ANSWERS: &str = "no non nein";
 /// What also means no where a name is about consent.
-const NO_VALUES: &str = "n false 0 never off";
+const NO_VALUES: &str = "n f false 0 never off";
 
 /// What a value in a column may mean, by its words.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

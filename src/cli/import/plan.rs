@@ -62,7 +62,7 @@ pub(super) enum Use {
     Status(StatusValues),
     /// Not read.
     Ignored,
-    /// Not read either, but its words are looked at, because neither an option nor a preset names it.
+    /// Not read either, but its words are looked at, because neither an option nor a preset says what it has.
     Unnamed,
 }
 
@@ -167,7 +167,7 @@ impl Plan {
         };
         let ignored = |it: &Column| {
             let is_always = file.always.contains(&it.name);
-            is_always.then_some(Use::Ignored)
+            is_always.then(|| ignored(&it.name, false))
         };
         *self = Self {
             uses: table.columns.iter().map(ignored).collect(),
@@ -189,13 +189,9 @@ impl Plan {
             None if are_owners => Err(no_column(table, column)),
             found => Ok(found),
         };
-        // What these options use each column for. A column has one use, whatever the order of the options.
-        let mut given: HashMap<usize, String> = HashMap::new();
+        let mut given = HashMap::new();
         let mut give = |at: usize, option: &str| match given.insert(at, option.to_owned()) {
-            Some(before) if before != option => bail!(
-                "{before} and {option} name the same column, {}, and a column has one use",
-                quoted(&table.columns[at].name)
-            ),
+            Some(before) if before != option => Err(two_uses(table, at, &before, option)),
             _ => Ok(()),
         };
         for text in &options.map {
@@ -233,7 +229,7 @@ impl Plan {
         for column in &options.ignore {
             if let Some(at) = find(column)? {
                 give(at, "--ignore")?;
-                self.uses[at] = Some(Use::Ignored);
+                self.uses[at] = Some(ignored(column, are_owners));
             }
         }
         if options.everybody_left || options.nobody_left {
@@ -269,6 +265,21 @@ impl Plan {
         let is_field = |it: &Option<Use>| matches!(it, Some(Use::Map(mapped)) if *mapped == field);
         self.uses.iter().position(is_field)
     }
+}
+
+/// A preset knows its program's columns, but not the tags that people have invented.
+fn ignored(column: &str, by_owner: bool) -> Use {
+    let has_tags = ["tags", "labels", "groups", "notes", "note"].contains(&fold(column).as_str());
+    match has_tags && !by_owner {
+        true => Use::Unnamed,
+        false => Use::Ignored,
+    }
+}
+
+/// A column has one use, whatever the order of the options.
+fn two_uses(table: &Table, at: usize, before: &str, option: &str) -> anyhow::Error {
+    let column = quoted(&table.columns[at].name);
+    anyhow!("{before} and {option} name the same column, {column}; give each column one use")
 }
 
 fn no_column(table: &Table, text: &str) -> anyhow::Error {

@@ -275,7 +275,8 @@ pub(in crate::cli) fn read_addresses(text: &str) -> anyhow::Result<Vec<(u64, Str
         let cells = cells.map_err(|reason| anyhow!("line {line}: {reason}"))?;
         let is_address = |(_, text): &(usize, &str)| Email::parse(without_name(text)).is_ok();
         let found: Vec<_> = cells.iter().enumerate().filter(is_address).collect();
-        let at = *column.get_or_insert(found.first().map_or(0, |(at, _)| *at));
+        column = column.or(found.first().map(|(at, _)| *at));
+        let at = column.unwrap_or(0);
         ensure!(
             found.iter().all(|(other, _)| *other == at),
             "line {line}: more than one address or column; write one address per line, or remove the other columns"

@@ -42,14 +42,12 @@ impl DailyCounts {
         *self.0.entry(day).or_default() += 1;
     }
 
-    /// Returns a bar for each interval from the first sign-up to `last_day`, or to the last sign-up if that is later. The
+    /// Returns a bar for each interval from the first sign-up to `last_day`. The
     /// interval is the shortest one that needs at most `bars_max` bars, or a year.
     pub(super) fn sign_ups(&self, bars_max: usize, last_day: Date) -> (Interval, Vec<SignUps>) {
-        let mut days = self.0.keys().copied();
-        let first = days.next().unwrap_or(last_day);
-        let last = days.next_back().unwrap_or(first).max(last_day);
+        let first = self.0.keys().next().map_or(last_day, |first| *first);
         let starts = |per: Interval| {
-            let next = move |start: &Date| per.next_start(*start).filter(|next| *next <= last);
+            let next = move |start: &Date| per.next_start(*start).filter(|next| *next <= last_day);
             iter::successors(Some(per.start_of(first)), next)
         };
         let intervals = [Interval::Day, Interval::Week, Interval::Month];

@@ -12,7 +12,7 @@ use crate::{
         numbers::{Interval, Numbers, Stages, percent, utc},
         time::rfc3339,
     },
-    waitlist::{AddressFilter, Selection},
+    waitlist::Selection,
 };
 
 const STYLE: &str = include_str!("report.css");
@@ -86,18 +86,15 @@ fn describe(selection: &Selection) -> Vec<String> {
     let Selection {
         since,
         until,
-        addresses,
+        domain,
         source,
         confirmed,
         newest_first: _,
     } = selection;
     let since = since.map(|since| format!("who joined at {} or later", rfc3339(since)));
     let until = until.map(|until| format!("who joined before {}", rfc3339(until)));
-    let domain = match addresses {
-        AddressFilter::Domain(domain) => Some(format!("with an address at {}", domain.as_str())),
-        // The owner cannot select one person, and the page shows no address.
-        AddressFilter::Any | AddressFilter::Address(_) => None,
-    };
+    let domain = domain.as_ref();
+    let domain = domain.map(|domain| format!("with an address at {}", domain.as_str()));
     let source = source
         .as_ref()
         .map(|source| format!("from the source {source}"));

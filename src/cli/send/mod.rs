@@ -37,7 +37,7 @@ use crate::{
     mail::{DkimSigner, MessageWriter, SmtpClient, SmtpTimeouts, Template},
     waitlist::{DeliveryState, ListKey, MessageId},
 };
-use plan::{Plan, SkipReason};
+use plan::{Plan, Recipient, SkipReason};
 use sender::Sender;
 
 pub(in crate::cli) use args::SendArgs;
@@ -99,7 +99,7 @@ fn check_connections(
     client: &SmtpClient,
     plan: &Plan,
 ) -> anyhow::Result<()> {
-    let email = plan.people().find_map(|person| person.email.as_ref());
+    let email = plan.people().find_map(Recipient::email);
     let link = email.map(|email| (email, writer.unsubscribe_url(key, email)));
     if let (Some((email, url)), false) = (link, args.skip_link_check) {
         let checked = wait_for(check_link_of(email, &url));

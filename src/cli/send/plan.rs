@@ -1,5 +1,7 @@
 //! The people who get a message, and how many others do not, and why.
 
+use std::time::SystemTime;
+
 use anyhow::bail;
 use serde::Serialize;
 
@@ -16,10 +18,17 @@ pub(super) struct Recipient {
     pub(super) number: u32,
     /// The delivery before this command begins it.
     pub(super) delivery: Delivery,
-    /// The address, or `None` if the person has left the list.
-    pub(super) email: Option<Email>,
+    /// The address and the time of the sign-up, or `None` if the person has left the list.
+    pub(super) sign_up: Option<(Email, SystemTime)>,
     /// The position on the list, from 1.
     pub(super) position: u64,
+}
+
+impl Recipient {
+    /// Returns the address, unless the person has left the list.
+    pub(super) fn email(&self) -> Option<&Email> {
+        self.sign_up.as_ref().map(|(email, _)| email)
+    }
 }
 
 /// Why a person does not get the message.
@@ -124,7 +133,7 @@ impl Plan {
 
     /// Returns the recipients who are on the list.
     pub(super) fn people(&self) -> impl Iterator<Item = &Recipient> {
-        self.recipients.iter().filter(|it| it.email.is_some())
+        self.recipients.iter().filter(|it| it.sign_up.is_some())
     }
 
     /// Returns the position of the last person on the list who gets the message.

@@ -28,11 +28,11 @@ pub(super) fn print(
         };
         writeln!(out, "would send to {}:", plan.describe())?;
         for person in plan.people() {
-            if let Some(email) = &person.email {
+            if let Some(email) = person.email() {
                 writeln!(out, "  {:>6}  {}", person.position, email.as_typed())?;
             }
         }
-        let to = person.email.as_ref().map_or("", |email| email.as_typed());
+        let to = person.email().map_or("", Email::as_typed);
         writeln!(out, "\nFrom: {}", writer.settings.from.mailbox())?;
         writeln!(out, "To: {to}\nSubject: {}\n", message.subject)?;
         io::Write::write_all(out, message.text.as_bytes())
@@ -41,7 +41,7 @@ pub(super) fn print(
 
 /// Returns what `--json` prints. Before a send, and if nobody gets the message, all results are zero.
 pub(super) fn to_json(plan: &Plan, writer: &MessageWriter<'_>) -> Value {
-    let addresses = plan.people().filter_map(|person| person.email.as_ref());
+    let addresses = plan.people().filter_map(Recipient::email);
     let mut json = json!(plan.skipped);
     json["recipients"] = json!(plan.people().count());
     json["addresses"] = json!(addresses.map(Email::as_typed).collect::<Vec<_>>());

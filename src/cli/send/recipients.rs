@@ -109,7 +109,7 @@ impl Chooser<'_> {
             self.plan.recipients.push(Recipient {
                 number: number.unwrap_or(NEW),
                 delivery: delivery.map_or_else(|| Delivery::waiting(hash), Clone::clone),
-                email: Some(entry.email.clone()),
+                sign_up: Some((entry.email.clone(), entry.joined_at)),
                 position,
             });
         }
@@ -184,9 +184,13 @@ impl Chooser<'_> {
             );
         }
         let recipients = &mut self.plan.recipients;
-        // Those who have stopped a send by an objection of the mail server come last, so that they do not stop the next one
-        // before anybody else.
-        recipients.sort_by_key(|it| is_deferred_by_objection(&it.delivery.status));
+        // Those who have stopped a send by an objection of the mail server come last, the latest at the end, so that they do not
+        // stop the next one before anybody else.
+        recipients.sort_by_key(|it| {
+            let status = &it.delivery.status;
+            let is_objection = is_deferred_by_objection(status);
+            (is_objection, status.since.filter(|_| is_objection))
+        });
         let max = next.map_or(usize::MAX, |count| count as usize);
         let left_out = recipients.drain(max.min(recipients.len())..);
         let is_waiting = |it: &Recipient| it.number != NEW && is_unsent(&it.delivery);
@@ -209,7 +213,7 @@ impl Chooser<'_> {
                 self.plan.recipients.push(Recipient {
                     number,
                     delivery: delivery.clone(),
-                    email: None,
+                    sign_up: None,
                     position: 0,
                 });
             }

@@ -131,7 +131,7 @@ impl<'a> Sender<'a> {
     /// Sends a message, over a new connection if necessary. Returns the result, or why nothing was sent and the send stops.
     fn attempt(&mut self, recipient: &Recipient) -> Result<DeliveryStatus, String> {
         let has_left = Ok(DeliveryStatus::new(DeliveryState::Skipped));
-        let Some(email) = &recipient.email else {
+        let Some((email, joined_at)) = &recipient.sign_up else {
             return has_left;
         };
         let message = match self.writer.write(&self.key, email, recipient.position) {
@@ -144,7 +144,8 @@ impl<'a> Sender<'a> {
         loop {
             let connected = wait_for(self.mailer.connect());
             // Last: the person may have left a moment ago, or while it connected.
-            if connected.is_ok() && !self.is_listed(email).map_err(|error| error.to_string())? {
+            let has_stayed = || self.has_stayed(email, *joined_at);
+            if connected.is_ok() && !has_stayed().map_err(|error| error.to_string())? {
                 return has_left;
             }
             let sent = connected.and_then(|()| {
@@ -168,11 +169,12 @@ impl<'a> Sender<'a> {
         }
     }
 
-    /// Returns whether the person is on the list and has not left. Somebody who has left can be on it again, typed in by
-    /// a stranger and not confirmed.
-    fn is_listed(&self, email: &Email) -> anyhow::Result<bool> {
-        let is_listed = self.list.are_listed(slice::from_ref(email))? == [true];
-        Ok(is_listed && !self.list.is_suppressed(email)?)
+    /// Returns whether the person who was chosen is on the list and has not left. The address of somebody who has left or was
+    /// erased can be on it again, typed in by a stranger and not confirmed.
+    fn has_stayed(&self, email: &Email, joined_at: SystemTime) -> anyhow::Result<bool> {
+        let found = self.list.find(slice::from_ref(email))?.pop().flatten();
+        let is_same = found.is_some_and(|entry| entry.is_of_sign_up(joined_at));
+        Ok(is_same && !self.list.is_suppressed(email)?)
     }
 
     /// Returns whether the send stops, perhaps because the owner interrupts it.

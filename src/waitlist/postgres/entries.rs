@@ -8,7 +8,7 @@ use tokio_postgres::{IsolationLevel, types::ToSql};
 
 use super::{
     super::{
-        entry::{AddressFilter, EntryStream, Selection, Source, WaitlistEntry, flatten_blocks},
+        entry::{EntryStream, Selection, Source, WaitlistEntry, flatten_blocks},
         error::StoreError,
         store_panic::store_task,
         suppression::{AddressHash, Departure, Suppressions},
@@ -82,17 +82,12 @@ impl Reader {
 
     async fn read_with(&self, connection: &mut Connection) -> Result<(), StoreError> {
         let selection = &self.selection;
-        let (key, domain) = match &selection.addresses {
-            AddressFilter::Any => (None, None),
-            AddressFilter::Address(email) => (Some(email.key().into_bytes()), None),
-            AddressFilter::Domain(domain) => (None, Some(format!("@{}", domain.as_str()).into())),
-        };
-        let domain: Option<Vec<u8>> = domain;
+        let domain = selection.domain.as_ref();
+        let domain = domain.map(|it| format!("@{}", it.as_str()).into_bytes());
         let source = selection.source.as_ref().map(Source::as_str);
-        let parameters: [&(dyn ToSql + Sync); 6] = [
+        let parameters: [&(dyn ToSql + Sync); 5] = [
             &selection.since,
             &selection.until,
-            &key,
             &domain,
             &source,
             &selection.confirmed,
@@ -146,14 +141,13 @@ impl Reader {
 /// Returns the number of entries. This statement also takes the snapshot from which the list is read.
 const TOTAL_COUNT: &str = "SELECT coalesce(sum(entries), 0)::bigint FROM waitlist_count";
 
-/// Selects entries since $1, before $2, with the key $3, whose keys end in $4, with the source $5, and confirmed or not as
-/// $6 says. A parameter that is NULL selects all.
+/// Selects entries since $1, before $2, whose keys end in $3, with the source $4, and confirmed or not as
+/// $5 says. A parameter that is NULL selects all.
 const SELECTED: &str = "($1::timestamptz IS NULL OR joined_at >= $1::timestamptz)
     AND ($2::timestamptz IS NULL OR joined_at < $2::timestamptz)
-    AND ($3::bytea IS NULL OR key = $3::bytea)
-    AND ($4::bytea IS NULL OR substring(key FROM octet_length(key) - octet_length($4::bytea) + 1) = $4::bytea)
-    AND ($5::text IS NULL OR source = $5::text)
-    AND ($6::boolean IS NULL OR $6::boolean = (confirmed_at IS NOT NULL))";
+    AND ($3::bytea IS NULL OR substring(key FROM octet_length(key) - octet_length($3::bytea) + 1) = $3::bytea)
+    AND ($4::text IS NULL OR source = $4::text)
+    AND ($5::boolean IS NULL OR $5::boolean = (confirmed_at IS NOT NULL))";
 
 /// Reads all suppressions.
 pub(super) async fn suppressions(connector: &Connector) -> Result<Suppressions, StoreError> {

@@ -202,12 +202,13 @@ impl OwnerList for PostgresWaitlist {
         })
     }
 
-    fn are_listed(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
+    fn find(&self, emails: &[Email]) -> StoreFuture<'_, Vec<Option<WaitlistEntry>>> {
         let keys: Vec<_> = emails.iter().map(|it| it.key().into_bytes()).collect();
         Box::pin(async move {
             check_call(keys.len())?;
             let listed = listed_entries(&self.reads.query(sql::FIND_LISTED, &[&keys]).await?)?;
-            Ok(keys.iter().map(|key| listed.contains_key(key)).collect())
+            let entry = |key| listed.get(key).map(|found| found.entry.clone());
+            Ok(keys.iter().map(entry).collect())
         })
     }
 
@@ -264,15 +265,6 @@ impl Waitlist for PostgresWaitlist {
         self.call(1, || {
             self.queue
                 .request(REPLY_TIMEOUT, Request::join(entry, false))
-        })
-    }
-
-    fn person(&self, email: &Email) -> StoreFuture<'_, Option<WaitlistEntry>> {
-        let key = [email.key().into_bytes()];
-        Box::pin(async move {
-            let rows = self.reads.query(sql::FIND_LISTED, &[&&key[..]]).await?;
-            let found = listed_entries(&rows)?.into_values().next();
-            Ok(found.map(|found| found.entry))
         })
     }
 

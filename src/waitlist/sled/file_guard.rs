@@ -182,7 +182,10 @@ impl HighWaterMark {
     /// not reveal what the list has lost.
     pub(super) fn read(&self) -> io::Result<Option<u64>> {
         let mut bytes = [0; MARK_BYTES];
-        self.0.read_exact_at(&mut bytes, 0)?;
+        match self.0.read_exact_at(&mut bytes, 0) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+            read => read?,
+        }
         let both = u128::from_be_bytes(bytes);
         let (end, complement) = ((both >> 64) as u64, both as u64);
         Ok((end == !complement).then_some(end))

@@ -166,10 +166,9 @@ impl OwnerList for SledWaitlist {
         self.run_for_keys(emails, move |committer, key| committer.erase(key, erasure))
     }
 
-    fn are_listed(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
-        self.run_for_keys(emails, |committer, key| {
-            committer.contents.people.contains(key)
-        })
+    fn find(&self, emails: &[Email]) -> StoreFuture<'_, Vec<Option<WaitlistEntry>>> {
+        let found = self.run_for_keys(emails, |committer, key| committer.find(key));
+        Box::pin(async move { found.await?.into_iter().collect() })
     }
 
     fn list_key(&self) -> StoreFuture<'_, ListKey> {
@@ -223,12 +222,6 @@ impl Waitlist for SledWaitlist {
     fn join(&self, entry: WaitlistEntry) -> StoreFuture<'_, JoinOutcome> {
         let job = |reply| Job::new(1, reply, move |committer| committer.join(entry));
         self.queue.request(REPLY_TIMEOUT, job)
-    }
-
-    fn person(&self, email: &Email) -> StoreFuture<'_, Option<WaitlistEntry>> {
-        let key = email.key();
-        let found = self.run(0, move |committer| committer.find(&key));
-        Box::pin(async move { found.await? })
     }
 
     fn add_fact(&self, email: &Email, joined_at: SystemTime, fact: Fact) -> StoreFuture<'_, bool> {

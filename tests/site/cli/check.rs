@@ -212,9 +212,9 @@ fn counts_the_people_whose_message_was_given_up() {
         cli.stdout(&["check"]),
         "4 on the list, no faults\n\
          12 messages to confirm an address in the last 24 hours, 1 person waits for one\n\
-         1 person got none for certain: `landing messages confirmation` says why\n\
+         1 person may have got none, and will get none: `landing messages confirmation` says why\n\
          1 message of welcome in the last 24 hours, 1 person waits for one\n\
-         1 person got none for certain: `landing messages confirmation-welcome` says why\n"
+         1 person may have got none, and will get none: `landing messages confirmation-welcome` says why\n"
     );
     let confirmations = &cli.json(&["check"])["confirmations"];
     let expected = json!({ "last_24_hours": 12, "waiting": 1, "given_up": 1 });

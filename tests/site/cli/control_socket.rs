@@ -216,8 +216,8 @@ fn rejects_requests_of_another_version() {
     let cli = with_server();
     for request in [
         "{\"protocol\":1,\"call\":{\"Method\":{\"list_key\":[]}}}\n",
-        "{\"protocol\":15,\"call\":{\"Method\":{\"list_key\":[]}}}\n",
-        "{\"protocol\":14,\"call\":{\"Method\":{\"fly\":[]}}}\n",
+        "{\"protocol\":16,\"call\":{\"Method\":{\"list_key\":[]}}}\n",
+        "{\"protocol\":15,\"call\":{\"Method\":{\"fly\":[]}}}\n",
         "\n",
         "",
     ] {

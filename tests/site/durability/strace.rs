@@ -259,7 +259,7 @@ fn parse_call(call: &str, requests: &mut HashMap<PathBuf, String>) -> Option<Ope
                 && request().contains(r#""call":{"Method":{"finish_deliveries""#)
             {
                 Operation::Accept(numbers(&ACCEPTED, request()))
-            } else if written.starts_with(br#"{"Ok":["#) && request().contains(r#""are_listed""#) {
+            } else if written.starts_with(br#"{"Ok":["#) && request().contains(r#""find""#) {
                 // The reply promises nothing.
                 Operation::Write(to, None, written)
             } else if written.starts_with(br#"{"Ok":["#) {

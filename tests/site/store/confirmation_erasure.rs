@@ -202,8 +202,8 @@ async fn nobody_who_joins_again_is_erased(fixture: impl StoreFixture) {
     // The task asks people when it has erased everybody whose time is up.
     join_from(&site, 1, "last@example.com").await;
     wait_for_state(&*list, "last@example.com", DeliveryState::Accepted).await;
-    let are_listed = list.find_many(&told_that_they_are_listed).await;
-    assert!(are_listed.expect("a response").iter().all(|it| *it));
+    let found = list.find_many(&told_that_they_are_listed).await;
+    assert!(found.expect("a response").iter().all(Option::is_some));
     assert_eq!(list.count(), rejoined + 1);
 }
 

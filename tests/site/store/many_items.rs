@@ -40,8 +40,8 @@ pub(super) trait ManyItems: Waitlist {
         in_parts(emails, |part| self.erase(part, erasure)).await
     }
 
-    async fn find_many(&self, emails: &[Email]) -> Result<Vec<bool>, StoreError> {
-        in_parts(emails, |part| self.are_listed(part)).await
+    async fn find_many(&self, emails: &[Email]) -> Result<Vec<Option<WaitlistEntry>>, StoreError> {
+        in_parts(emails, |part| self.find(part)).await
     }
 
     /// Adds deliveries to a message after those that it has.
@@ -134,7 +134,7 @@ async fn too_many_items_are_refused(fixture: impl StoreFixture) {
             .collect();
         let outcomes = [
             list.join_all(people).await.err(),
-            list.are_listed(&emails).await.err(),
+            list.find(&emails).await.err(),
             list.suppress(&emails).await.err(),
             list.lift(&emails).await.err(),
             list.add_deliveries(launch, 0, added).await.err(),

@@ -253,8 +253,12 @@ impl OwnerList for ReferenceModel {
         })
     }
 
-    fn are_listed(&self, emails: &[Email]) -> StoreFuture<'_, Vec<bool>> {
-        self.change(|state| emails.iter().map(|email| state.is_listed(email)).collect())
+    fn find(&self, emails: &[Email]) -> StoreFuture<'_, Vec<Option<WaitlistEntry>>> {
+        self.change(|state| {
+            let entry = |key: String| state.entries.iter().find(|it| it.email.key() == key);
+            let emails = emails.iter();
+            emails.map(|email| entry(email.key()).cloned()).collect()
+        })
     }
 
     fn list_key(&self) -> StoreFuture<'_, ListKey> {
@@ -343,13 +347,6 @@ impl OwnerList for ReferenceModel {
 impl Waitlist for ReferenceModel {
     fn join(&self, entry: WaitlistEntry) -> StoreFuture<'_, JoinOutcome> {
         self.change(|state| state.join(entry, false))
-    }
-
-    fn person(&self, email: &Email) -> StoreFuture<'_, Option<WaitlistEntry>> {
-        self.change(|state| {
-            let mut entries = state.entries.iter();
-            entries.find(|it| it.email.key() == email.key()).cloned()
-        })
     }
 
     fn add_fact(&self, email: &Email, joined_at: SystemTime, fact: Fact) -> StoreFuture<'_, bool> {

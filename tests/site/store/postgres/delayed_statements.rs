@@ -273,7 +273,7 @@ async fn assert_harmless(fault: Fault, number: u64) -> bool {
 fn every_call_that_changes_something_is_in_the_history() {
     // `compact` and `recount` repair a store; the tests of each delay and interrupt them.
     let others = [
-        "are_listed",
+        "find",
         "list_key",
         "suppressions",
         "is_suppressed",
