@@ -1,6 +1,6 @@
 /** Protection from bots, and from scripts injected into the page. */
 import type { Page } from "@playwright/test";
-import { expect, test, uniqueEmail } from "../support/fixtures.ts";
+import { expect, test } from "../support/fixtures.ts";
 
 /** The hidden field that only bots fill in. */
 const honeypot = (page: Page) => page.locator("input[name=topic]");
@@ -62,16 +62,3 @@ test.describe("an injected script", { tag: "@once" }, () => {
     });
   });
 });
-
-test(
-  "the browser accepts an international domain, in any spelling",
-  { tag: "@once" },
-  async ({ landing, site }) => {
-    await landing.openForm();
-    const name = uniqueEmail().split("@")[0];
-    await landing.signUp(`${name}@bücher.example`);
-    await expect(landing.toasts).toContainText("Success!");
-    expect(await site.signUp(`${name}@BÜCHER.example`)).toBe(409);
-    expect(await site.signUp(`${name}@xn--bcher-kva.example`)).toBe(409);
-  },
-);

@@ -81,7 +81,7 @@ export async function submit(
 
 /** Throws on any other status than success. */
 async function send({ step, email, code }: Submission): Promise<JoinedBody | ConfirmedBody> {
-  // Browsers of before 2022 have none: people of those wait for the system to give up.
+  // Browsers from before 2022 have no such timeout, only that of the system.
   const signal = AbortSignal.timeout?.(TIMEOUT_MS);
   const [url, body]: [string, SignUpBody | ConfirmBody] =
     step === "email" ? [SIGN_UP_URL, { email }] : [CONFIRM_URL, { email, code }];

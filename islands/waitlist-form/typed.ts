@@ -7,8 +7,9 @@ const INVISIBLE_ENDS = new RegExp(`^${INVISIBLE}+|${INVISIBLE}+$`, "gu");
 /** Removes invisible characters from the ends of a text. */
 export const trimInvisible = (typed: string) => typed.replaceAll(INVISIBLE_ENDS, "");
 
-/** A domain with letters of another script than ASCII's. */
-const INTERNATIONAL_DOMAIN = /(?<=@)(?=.*[^\0-\x7f])[\p{L}\p{M}\p{N}.-]+$/u;
+/** A domain that is not in ASCII, after a local part that is. The last three characters are full stops of other scripts. */
+const INTERNATIONAL_DOMAIN =
+  /(?<=^[!-?A-~]+@)(?=.*[^\0-\x7f])[\p{L}\p{M}\p{N}.\-\u3002\uff0e\uff61]+$/u;
 
 /** Returns an address with its domain in ASCII: WebKit rejects every other one, other browsers convert it themselves. */
 export const withAsciiDomain = (email: string) =>

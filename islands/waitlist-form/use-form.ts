@@ -124,15 +124,15 @@ export function useForm(settings: Settings, initial: FormState, onSuccess: () =>
     if (typed() !== fieldValue(form)) update({ form: pristine(form, settings), announcement: "" });
   }
 
+  /** Before the browser checks the address. Enter in the field presses the button too. */
+  function onPress() {
+    const { current: input } = refs.input;
+    if (input && form.step === "email" && !input.validity.valid)
+      input.value = withAsciiDomain(input.value);
+  }
+
   /** Shows why the browser rejects the address: the browser's own bubble soon disappears. */
-  function onInvalid(event: FormEvent) {
-    const email = withAsciiDomain(typed());
-    if (refs.input.current && email !== typed()) {
-      event.preventDefault();
-      refs.input.current.value = email;
-      setTimeout(() => refs.form.current?.requestSubmit());
-      return;
-    }
+  function onInvalid() {
     show({ ...form, email: typed(), outcome: "invalid", message: COPY.INVALID_EMAIL });
   }
 
@@ -149,7 +149,7 @@ export function useForm(settings: Settings, initial: FormState, onSuccess: () =>
   }
 
   const onBlur = () => update({ isAnnounced: false });
-  return { ...view, refs, onSubmit, onKeyDown, onInput, onInvalid, onBlur, returnToEmail };
+  return { ...view, refs, onSubmit, onKeyDown, onInput, onPress, onInvalid, onBlur, returnToEmail };
 }
 
 /** Returns the content of the field. */

@@ -134,7 +134,8 @@ function Field({ controls, initial }: { controls: FormControls; initial: FormSta
   );
 }
 
-function SubmitButton({ controls: { form, isPending, refs } }: { controls: FormControls }) {
+function SubmitButton({ controls }: { controls: FormControls }) {
+  const { form, isPending, refs } = controls;
   const { submit, submitting } = STEPS[form.step];
   const label = isPending ? submitting : submit;
   return (
@@ -143,6 +144,7 @@ function SubmitButton({ controls: { form, isPending, refs } }: { controls: FormC
       ref={refs.button}
       type="submit"
       className="button"
+      onClick={controls.onPress}
       disabled={isPending}
       aria-busy={isPending || undefined}
       data-label={submit}

@@ -118,9 +118,14 @@ fn check(list: &WaitlistHandle) -> anyhow::Result<CheckReport> {
         }
         let invalid = Email::parse(entry.email.as_typed()).err();
         let invalid = invalid.map(|error| error.to_string());
-        let times = [Some(entry.joined_at), entry.confirmed_at, entry.asked_at];
-        let time_problem = times.into_iter().flatten().find_map(time_problem);
-        let time_problem = time_problem.map(str::to_owned);
+        let times = [
+            ("joined_at", Some(entry.joined_at)),
+            ("confirmed_at", entry.confirmed_at),
+            ("asked_at", entry.asked_at),
+        ];
+        let problem = |(name, time): (_, Option<_>)| Some((name, time_problem(time?)?));
+        let time_problem = times.into_iter().find_map(problem);
+        let time_problem = time_problem.map(|(name, problem)| format!("{name}: {problem}"));
         let is_duplicate = !seen.insert(entry.email.key());
         let duplicate = is_duplicate.then(|| "it is on the list twice".to_owned());
         let found = [invalid, time_problem, duplicate].into_iter().flatten();

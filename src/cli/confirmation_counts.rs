@@ -81,7 +81,7 @@ impl ConfirmationCounts {
             let given_up = counted(self.given_up, "person", "people");
             writeln!(
                 out,
-                "{given_up} may have got none, and will get none: `landing messages {}` says why",
+                "{given_up} may have got none: `landing messages {}` says why",
                 self.kind.id()
             )?;
         }

@@ -134,7 +134,7 @@ fn parse_location(store: &OsStr) -> Result<StoreLocation, LocationProblem> {
         return parse_database_url(store.to_str().ok_or(LocationProblem::NotUtf8)?);
     }
     let named = store.to_str().and_then(|text| text.strip_prefix("sled:"));
-    // Like the locations of other programs, or a URL in quotation marks, which has a password.
+    // Other programs have such locations. A URL in quotation marks, which has a password, looks like one too.
     let prefix = text.split_once(':').map_or("", |(prefix, _)| prefix);
     if named.is_none() && !prefix.is_empty() && !prefix.contains('/') {
         return Err(LocationProblem::UnknownKind);

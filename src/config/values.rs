@@ -108,7 +108,7 @@ impl fmt::Debug for Secret {
 pub enum InvalidValue {
     /// The address to listen on is not an IP address with a port.
     #[error(
-        "expected an IP address and a port up to 65535; write 127.0.0.1:3000 or [::1]:3000, or 0.0.0.0:3000 to accept \
+        "expected an IP address and a port up to 65535, such as 127.0.0.1:3000 or [::1]:3000; the address 0.0.0.0 accepts \
          connections from other machines"
     )]
     Addr,

@@ -20,8 +20,8 @@ const BLOCK_BYTES: usize = 64;
 /// Maximum length of a token, in characters. An address has at most 254 bytes, and a time 20.
 pub(super) const TOKEN_MAX_LEN: usize = (NONCE_LEN + 5 * BLOCK_BYTES + 16).div_ceil(3) * 4;
 
-/// Maximum number of tries to read a token, each without another mark at its end.
-const MARKS_MAX: usize = 6;
+/// Maximum number of tries to read a token. Each leaves out one more mark at its end.
+const TRIES_MAX: usize = 6;
 
 /// What the person who has a token may do with it. Each purpose has its own key, so that no token serves two.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -106,7 +106,7 @@ impl PersonTokens {
         // A mail program may take the punctuation after a link for a part of it. A token may end with a mark too.
         let is_mark = |c: char| !c.is_ascii_alphanumeric();
         let tokens = iter::successors(Some(token), |it| it.strip_suffix(is_mark));
-        tokens.take(MARKS_MAX).find_map(|it| self.open(it))
+        tokens.take(TRIES_MAX).find_map(|it| self.open(it))
     }
 
     fn open(&self, token: &str) -> Option<TokenPerson> {

@@ -115,8 +115,8 @@ impl<J: Send + Sync + 'static, R: Send + Sync + 'static> OwnerList for StubStore
         self.read(ListKey::from_slice(&SLOW_STORE_KEY).expect("32 bytes"))
     }
 
-    fn find(&self, _: &[Email]) -> StoreFuture<'_, Vec<Option<WaitlistEntry>>> {
-        self.read(vec![None])
+    fn find(&self, emails: &[Email]) -> StoreFuture<'_, Vec<Option<WaitlistEntry>>> {
+        self.read(vec![None; emails.len()])
     }
 
     fn entries(&self, _: Selection) -> Result<EntryStream, StoreError> {

@@ -48,14 +48,14 @@ pub(super) fn count(
     let leavers = emails.len();
     emails.extend(staying.iter().map(|person| person.email.clone()));
     // Of each person on the list, whether a confirmation is awaited.
-    let (mut listed, suppressions) = match list {
-        Some(list) => (Vec::new(), Some(list.suppressions()?)),
-        None => (vec![None; emails.len()], None),
-    };
-    for part in emails.chunks(CALL_MAX) {
-        let found = list.map(|list| list.find(part)).transpose()?;
-        let found = found.into_iter().flatten();
-        listed.extend(found.map(|entry| entry.map(|it| it.awaits_confirmation())));
+    let mut listed = vec![None; emails.len()];
+    let suppressions = list.map(WaitlistHandle::suppressions).transpose()?;
+    if let Some(list) = list {
+        for (part, listed) in emails.chunks(CALL_MAX).zip(listed.chunks_mut(CALL_MAX)) {
+            for (entry, listed) in list.find(part)?.into_iter().zip(listed) {
+                *listed = entry.map(|it| it.awaits_confirmation());
+            }
+        }
     }
     // The store suppresses also people who await a confirmation: nobody knows who has signed them up.
     let left = listed[..leavers].iter();

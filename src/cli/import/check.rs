@@ -13,7 +13,7 @@ use super::{
     options::PlanOptions,
     plan::{Field, Plan, Use, Verdict},
     question::{Question, guess_status, open_questions},
-    table::{Row, Table, UNCLOSED},
+    table::{CROSSED_OUT, Row, Table, UNCLOSED, is_crossed_out},
     text::quoted,
     times,
 };
@@ -150,7 +150,7 @@ impl Checked<'_> {
         }
     }
 
-    /// Looks at the columns that no option and no preset names. If one may say that somebody has left who would be added, it is
+    /// Looks at the columns of which nobody has said what they mean. If one may say that somebody has left who would be added, it is
     /// a question.
     fn look_for_leavers(&mut self, staying: &[(u64, &StringRecord)]) {
         let columns = self.table.columns.iter().zip(&self.plan.uses);
@@ -197,11 +197,8 @@ pub(super) fn read(
     now: SystemTime,
 ) -> anyhow::Result<Person> {
     let typed = cell(cells, plan, Field::Email)?;
-    // Valid addresses, but people cross rows out like this.
-    ensure!(
-        plan.is_own || !typed.starts_with('#') && !typed.starts_with("//"),
-        "the address begins with # or //; remove that, or the row"
-    );
+    // Whoever has signed up with such an address is in an export.
+    ensure!(plan.is_own || !is_crossed_out(typed), CROSSED_OUT);
     let email = parse_email(typed)?;
     let mut person = Person {
         line,
@@ -217,7 +214,7 @@ pub(super) fn read(
         let source = cell(cells, plan, Field::Source)?;
         entry.source = source.parse().ok();
         entry.confirmed_at = time(cells, plan, Field::ConfirmedAt)?;
-        // Whoever has confirmed on another list was not asked by this one, which would welcome them.
+        // The list that they join has not asked people who have confirmed. It would welcome them, perhaps once more.
         let asked_at = time(cells, plan, Field::AskedAt)?;
         entry.asked_at = asked_at.filter(|_| entry.confirmed_at.is_none());
         person.has_no_time = joined_at.is_none();

@@ -6,7 +6,7 @@ use super::text::fold;
 /// Parts of names of columns in which any text may mean that a person has left.
 const LEFT_NAMES: &str = "\
     unsub optout optedout blacklist blocklist suppress bounce complain clean donotemail \
-    donotmail donotcontact left deleted removed cancel abgemeld abmeld désab désinscri";
+    donotmail donotcontact leftat lefton deleted removed cancelled canceled abgemeld abmeld désab désinscri";
 /// Parts of names of columns in which a no may mean it.
 const CONSENT_NAMES: &str =
     "optin optedin consent subscribe newsletter marketing permission einwillig";
@@ -37,7 +37,8 @@ pub(super) enum NameKind {
 pub(super) fn name_kind(name: &str) -> NameKind {
     let name = letters(name);
     let has = |parts: &str| parts.split_whitespace().any(|part| name.contains(part));
-    match (has(OTHER_NAMES), has(LEFT_NAMES), has(CONSENT_NAMES)) {
+    let is_left = has(LEFT_NAMES) || name == "left";
+    match (has(OTHER_NAMES), is_left, has(CONSENT_NAMES)) {
         (true, ..) => NameKind::Other,
         (_, true, _) => NameKind::Left,
         (_, _, true) => NameKind::Consent,

@@ -167,7 +167,7 @@ impl Plan {
         };
         let ignored = |it: &Column| {
             let is_always = file.always.contains(&it.name);
-            is_always.then(|| ignored(&it.name, false))
+            is_always.then(|| unread(&it.name, false))
         };
         *self = Self {
             uses: table.columns.iter().map(ignored).collect(),
@@ -229,7 +229,7 @@ impl Plan {
         for column in &options.ignore {
             if let Some(at) = find(column)? {
                 give(at, "--ignore")?;
-                self.uses[at] = Some(ignored(column, are_owners));
+                self.uses[at] = Some(unread(column, are_owners));
             }
         }
         if options.everybody_left || options.nobody_left {
@@ -268,8 +268,8 @@ impl Plan {
 }
 
 /// A preset knows its program's columns, but not the tags that people have invented.
-fn ignored(column: &str, by_owner: bool) -> Use {
-    let has_tags = ["tags", "labels", "groups", "notes", "note"].contains(&fold(column).as_str());
+fn unread(column: &str, by_owner: bool) -> Use {
+    let has_tags = ["tags", "labels", "groups"].contains(&fold(column).as_str());
     match has_tags && !by_owner {
         true => Use::Unnamed,
         false => Use::Ignored,

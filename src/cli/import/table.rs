@@ -31,6 +31,7 @@ pub(super) struct Row {
 const KEYS_MAX: usize = 200;
 /// Between the cells, by preference.
 const SEPARATORS: [u8; 3] = *b",;\t";
+pub(super) const CROSSED_OUT: &str = "it begins with # or //; remove these marks, or the whole row";
 /// A row after the last one. If it is missing, the last row has an unclosed quotation mark. No text has this character.
 const END: &str = "\u{1e}";
 pub(super) const UNCLOSED: &str = "a quotation mark is not closed, or text follows a closed one, so rows may be in a cell; write a quotation mark in a \
@@ -76,12 +77,17 @@ impl Table {
     }
 }
 
+/// Returns whether somebody may have taken an address off a list. Addresses may begin like this too.
+pub(super) fn is_crossed_out(text: &str) -> bool {
+    let text = text.trim_start();
+    text.starts_with('#') || text.starts_with("//")
+}
+
 fn read_list(text: &str) -> Vec<Row> {
     let row = |(line, text): (u64, &str)| Row {
         line,
-        // Somebody may have taken the address off the list like this.
-        cells: match text.trim_start().starts_with('#') {
-            true => Err("the line begins with #; remove the line, or the #"),
+        cells: match is_crossed_out(text) {
+            true => Err(CROSSED_OUT),
             false => Ok(StringRecord::from(vec![without_name(text)])),
         },
     };

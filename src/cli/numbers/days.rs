@@ -42,8 +42,7 @@ impl DailyCounts {
         *self.0.entry(day).or_default() += 1;
     }
 
-    /// Returns a bar for each interval from the first sign-up to `last_day`. The
-    /// interval is the shortest one that needs at most `bars_max` bars, or a year.
+    /// Returns a bar for each interval from the first sign-up to `last_day`. The interval is the shortest one that needs at most `bars_max` bars, or a year.
     pub(super) fn sign_ups(&self, bars_max: usize, last_day: Date) -> (Interval, Vec<SignUps>) {
         let first = self.0.keys().next().map_or(last_day, |first| *first);
         let starts = |per: Interval| {

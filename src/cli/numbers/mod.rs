@@ -67,9 +67,8 @@ impl Numbers {
         let bar = progress(entries.count, "reading");
         for entry in entries.entries.progress_with(bar) {
             let entry = entry?;
-            // A clock was wrong: nobody joins in the future.
-            let joined_at = entry.joined_at.min(now);
-            let age = now.duration_since(joined_at).unwrap_or_default();
+            // A time in the future has an age of zero.
+            let age = now.duration_since(entry.joined_at).unwrap_or_default();
             for (count, days) in [
                 (&mut last_24_hours, 1),
                 (&mut last_7_days, 7),
@@ -77,7 +76,10 @@ impl Numbers {
             ] {
                 *count += u64::from(age < Duration::from_hours(24 * days));
             }
-            days.add(utc(joined_at).date());
+            // A clock was wrong. The bars end today, and otherwise could be thousands.
+            if entry.joined_at <= now {
+                days.add(utc(entry.joined_at).date());
+            }
             sources.add(&entry);
         }
         let (per, sign_ups) = days.sign_ups(BARS_MAX, days::last_day(selection, now));

@@ -114,15 +114,15 @@ impl ServerReply {
     }
 
     /// Returns whether the server objects to the sender, to the content or to the conversation, and not to the recipient, with
-    /// this reply to a part of a message: the enhanced codes 4.7.x and 5.7.x (security and policy), 4.3.x and 5.3.x (the
-    /// mail system), 5.5.x (the protocol) and 5.6.x (the content), see RFC 3463, section 3; or codes that are never about a recipient.
+    /// this reply to a part of a message: the enhanced codes 4.7.x and 5.7.x (security and policy), 5.3.x (the mail system),
+    /// 5.5.x (the protocol) and 5.6.x (the content), see RFC 3463, section 3; or codes that are never about a recipient.
     ///
     /// In the reply to a recipient, 501, 504 and 5.5.x mean that the server rejects the form of this address, and 5.6.x that it
     /// cannot write it.
     pub fn is_objection(&self, part: MessagePart) -> bool {
         let is_in = |classes: &[&str]| classes.iter().any(|it| self.text().starts_with(it));
         let is_about_form = ADDRESS_FORM_CODES.contains(&self.code) || is_in(&["5.5.", "5.6."]);
-        is_in(&["4.7.", "5.7.", "4.3.", "5.3."])
+        is_in(&["4.7.", "5.7.", "5.3."])
             || (is_about_form && part != MessagePart::Recipient)
             || CONVERSATION_CODES.contains(&self.code)
     }

@@ -86,7 +86,7 @@ fn parse_subject(value: &str, line: usize) -> Result<String, TemplateError> {
 fn unquote(value: &str) -> &str {
     let unquoted = ['"', '\''].into_iter().find_map(|mark| {
         let value = value.strip_prefix(mark)?.strip_suffix(mark)?;
-        (!value.contains(mark)).then_some(value.trim())
+        Some(value.trim())
     });
     unquoted.unwrap_or(value)
 }

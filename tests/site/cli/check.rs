@@ -104,8 +104,8 @@ fn reports_invalid_addresses_and_impossible_times() {
         assert_eq!(
             stdout(&result),
             format!(
-                "{}: an address needs an @\n{}: its time is before e-mail existed\n\
-                 {}: its time is in the future, perhaps because the clock was wrong\n{}: its time is in the future, perhaps because the clock was wrong\n",
+                "{}: an address needs an @\n{}: joined_at: its time is before e-mail existed\n\
+                 {}: joined_at: its time is in the future, perhaps because the clock was wrong\n{}: joined_at: its time is in the future, perhaps because the clock was wrong\n",
                 at(1),
                 at(1),
                 at(2),
@@ -212,9 +212,9 @@ fn counts_the_people_whose_message_was_given_up() {
         cli.stdout(&["check"]),
         "4 on the list, no faults\n\
          12 messages to confirm an address in the last 24 hours, 1 person waits for one\n\
-         1 person may have got none, and will get none: `landing messages confirmation` says why\n\
+         1 person may have got none: `landing messages confirmation` says why\n\
          1 message of welcome in the last 24 hours, 1 person waits for one\n\
-         1 person may have got none, and will get none: `landing messages confirmation-welcome` says why\n"
+         1 person may have got none: `landing messages confirmation-welcome` says why\n"
     );
     let confirmations = &cli.json(&["check"])["confirmations"];
     let expected = json!({ "last_24_hours": 12, "waiting": 1, "given_up": 1 });
