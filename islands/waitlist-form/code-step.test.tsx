@@ -86,6 +86,11 @@ describe("the step for the code", () => {
     await user.click(screen.getByRole("link", { name: "Use another address" }));
     expect(codeField()).not.toBeNull();
     passDoubleClick();
+    // Opens another tab.
+    await user.keyboard("{Control>}");
+    await user.click(screen.getByRole("link", { name: "Use another address" }));
+    await user.keyboard("{/Control}");
+    expect(codeField()).not.toBeNull();
     await user.click(screen.getByRole("link", { name: "Use another address" }));
     expect(field().value).toBe(EMAIL);
     expect(document.activeElement).toBe(field());

@@ -137,6 +137,8 @@ export function useForm(settings: Settings, initial: FormState, onSuccess: () =>
   }
 
   function returnToEmail(event: MouseEvent) {
+    // In a new tab or window, the link opens the first step.
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
     if (isSending.current || (typed() === "" && isRepeated())) return;
     flushSync(() => show(emailForm(settings, form.email)));

@@ -123,9 +123,8 @@ fn check(list: &WaitlistHandle) -> anyhow::Result<CheckReport> {
             ("confirmed_at", entry.confirmed_at),
             ("asked_at", entry.asked_at),
         ];
-        let problem = |(name, time): (_, Option<_>)| Some((name, time_problem(time?)?));
+        let problem = |(name, time)| Some(format!("{name}: {}", time_problem(time?)?));
         let time_problem = times.into_iter().find_map(problem);
-        let time_problem = time_problem.map(|(name, problem)| format!("{name}: {problem}"));
         let is_duplicate = !seen.insert(entry.email.key());
         let duplicate = is_duplicate.then(|| "it is on the list twice".to_owned());
         let found = [invalid, time_problem, duplicate].into_iter().flatten();

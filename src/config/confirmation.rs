@@ -47,7 +47,7 @@ pub struct ConfirmOptions {
 pub struct ConfirmSwitch {
     /// Ask people to confirm their address by a message, and send other messages only to those who have
     #[arg(long, env = "LANDING_CONFIRM_SIGNUPS", value_parser = BoolishValueParser::new())]
-    confirm_signups: bool,
+    pub confirm_signups: bool,
 }
 
 /// The settings for confirming addresses.
@@ -67,17 +67,10 @@ pub struct ConfirmSettings {
     pub welcome: Option<PathBuf>,
 }
 
-impl ConfirmSwitch {
-    /// Returns whether people are asked to confirm their address.
-    pub fn is_on(self) -> bool {
-        self.confirm_signups
-    }
-}
-
 impl Config {
     /// Returns whether people are asked to confirm their address.
     pub fn confirms(&self) -> bool {
-        self.confirm.switch.is_on()
+        self.confirm.switch.confirm_signups
     }
 
     /// Returns the settings for confirming addresses, if the owner has switched that on.

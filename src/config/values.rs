@@ -2,7 +2,7 @@
 
 use std::{
     fmt,
-    net::{IpAddr, Ipv4Addr, SocketAddr},
+    net::{IpAddr, SocketAddr},
     ops::RangeInclusive,
     str::FromStr,
 };
@@ -159,12 +159,8 @@ fn describe_range(min: u64, max: u64) -> String {
 
 /// Parses an address to listen on. `localhost` is 127.0.0.1.
 pub fn parse_addr(text: &str) -> Result<SocketAddr, InvalidValue> {
-    let text = text.trim();
-    let parsed = match text.strip_prefix("localhost:") {
-        Some(port) => port.parse().map(|it| (Ipv4Addr::LOCALHOST, it).into()).ok(),
-        None => text.parse().ok(),
-    };
-    parsed.ok_or(InvalidValue::Addr)
+    let text = text.trim().replacen("localhost:", "127.0.0.1:", 1);
+    text.parse().map_err(|_| InvalidValue::Addr)
 }
 
 fn parse_web_url(text: &str) -> Result<Url, InvalidValue> {

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use super::template::{Placeholders, RenderedMessage, Template, TemplateError};
 use crate::{
     copy,
-    waitlist::{Email, ListKey, unix_millis},
+    waitlist::{Email, ListKey, unix_seconds},
 };
 
 /// Number of digits of a code.
@@ -15,8 +15,7 @@ pub const CODE_LEN: usize = 6;
 /// needed. All messages about a sign-up have the same one, because they may arrive late and in any order. A new code for each
 /// would not be harder to guess: the number of tries for each message is the same.
 pub fn confirmation_code(key: &ListKey, email: &Email, joined_at: SystemTime) -> String {
-    // Exports have whole seconds.
-    let joined_at = unix_millis(joined_at) / 1000;
+    let joined_at = unix_seconds(joined_at);
     // No address has a line break, so this input never equals an address.
     let hash = key.hash(format!("code\n{joined_at}\n{}", email.key()));
     let number = hash.as_bytes().iter().fold(0, |remainder, byte| {

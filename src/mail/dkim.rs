@@ -17,7 +17,7 @@ use tokio_rustls::rustls::{
 use super::setup_error::{DkimKeyError, MailSetupError};
 use crate::{
     config::{DkimSettings, MailSettings},
-    waitlist::unix_millis,
+    waitlist::unix_seconds,
 };
 
 /// The header fields that are signed, if the message has them (RFC 6376, section 5.4.1; RFC 8058, section 4).
@@ -115,7 +115,7 @@ impl DkimSigner {
              t={}; h={};\r\n\tbh={};\r\n\tb=",
             self.domain,
             self.selector,
-            unix_millis(date) / 1000,
+            unix_seconds(date),
             names.join(":\r\n\t "),
             BASE64.encode(body_hash),
         );

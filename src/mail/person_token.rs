@@ -13,7 +13,7 @@ use ring::{
     rand::{SecureRandom, SystemRandom},
 };
 
-use crate::waitlist::{Email, ListKey, unix_millis};
+use crate::waitlist::{Email, ListKey, unix_seconds};
 
 /// An address is filled up to a multiple of this number of bytes, so that a token does not reveal its length.
 const BLOCK_BYTES: usize = 64;
@@ -45,13 +45,9 @@ impl TokenPerson {
     /// Returns whether the token is for a sign-up at this time. One that was made for an earlier sign-up is not: the person has
     /// left, or was erased.
     pub fn is_for(&self, joined_at: SystemTime) -> bool {
-        self.joined_at.is_none_or(|it| it == seconds(joined_at))
+        self.joined_at
+            .is_none_or(|it| it == unix_seconds(joined_at))
     }
-}
-
-/// Exports have whole seconds.
-fn seconds(time: SystemTime) -> u64 {
-    unix_millis(time) / 1000
 }
 
 /// Makes tokens, and reads them.
@@ -85,7 +81,7 @@ impl PersonTokens {
 
     /// Returns a token for one sign-up of a person, like [`token`](Self::token).
     pub fn token_for_sign_up(&self, email: &Email, joined_at: SystemTime) -> String {
-        self.seal(format!("{}\n{}", email.key(), seconds(joined_at)))
+        self.seal(format!("{}\n{}", email.key(), unix_seconds(joined_at)))
     }
 
     fn seal(&self, content: String) -> String {

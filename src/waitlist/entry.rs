@@ -86,6 +86,11 @@ pub fn unix_millis(time: SystemTime) -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
+/// Converts a time to seconds since 1970.
+pub fn unix_seconds(time: SystemTime) -> u64 {
+    unix_millis(time) / 1000
+}
+
 /// Converts milliseconds since 1970 to a time. Milliseconds beyond the range of [`SystemTime`] become 1970.
 pub fn from_unix_millis(millis: u64) -> SystemTime {
     let since = Duration::from_millis(millis);

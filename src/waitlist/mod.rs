@@ -32,7 +32,7 @@ mod suppression;
 pub use email::{Email, EmailDomain, InvalidEmail};
 pub use entry::{
     EntryStream, Fact, InvalidSource, Selection, Source, WaitlistEntry, flatten_blocks,
-    from_unix_millis, unix_millis,
+    from_unix_millis, unix_millis, unix_seconds,
 };
 pub use error::{StoreError, StoreFuture};
 pub use event::{EVENT_LEASE, Event, PendingEvents};

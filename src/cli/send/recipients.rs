@@ -39,7 +39,7 @@ pub(super) fn choose(
         key,
         args,
         selection: args.selection.selection()?,
-        asks_everybody: args.confirm.is_on() || has_asked,
+        asks_everybody: args.confirm.confirm_signups || has_asked,
         numbers: (0..)
             .zip(&deliveries)
             .map(|(number, it)| (it.recipient, number))
