@@ -16,9 +16,11 @@ const OTHER_NAMES: &str = "sms phone whatsapp push reason campaign title url lin
 const LEFT_VALUES: &str = "\
     unsubscribe unsubscribed notsubscribed nonsubscribed optedout optout bounce bounced hardbounce \
     hardbounced softbounce softbounced cleaned complained blacklisted blocklisted suppressed \
-    donotcontact left deleted removed unsub cancelled canceled abgemeldet désabonné";
+    donotcontact left unsub abgemeldet désabonné";
 /// Answers to the question that the name of a column may be.
 const NO_ANSWERS: &str = "no non nein";
+/// What programs write if there is no time of leaving, or no reason.
+const NOTHING: &str = "null none nan nat nil na undefined 00000000 00000000000000";
 /// What also means no where a name is about consent.
 const NO_VALUES: &str = "n f false 0 never off";
 
@@ -55,7 +57,9 @@ pub(super) fn may_mean_left(kind: NameKind, value: &str) -> bool {
     is_in(LEFT_VALUES)
         || parts.any(|part| LEFT_VALUES.split_whitespace().any(|it| it == part))
         || match kind {
-            NameKind::Left => !value.is_empty() && !is_answer && !is_in(NO_VALUES),
+            NameKind::Left => {
+                !value.is_empty() && !is_answer && !is_in(NO_VALUES) && !is_in(NOTHING)
+            }
             NameKind::Consent => is_answer || is_in(NO_VALUES),
             NameKind::Unknown => is_answer,
             NameKind::Other => false,
