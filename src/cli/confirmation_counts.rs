@@ -58,12 +58,11 @@ impl ConfirmationCounts {
 
     /// Counts a person on the list. One who is suppressed is not welcomed.
     pub(super) fn add(&mut self, entry: &WaitlistEntry, is_suppressed: bool) {
-        if is_suppressed && self.kind == MessageKind::Welcome {
-            return;
-        }
-        let hash = self.key.hash(entry.email.key());
-        self.waiting += u64::from(self.recipients.due(hash, entry, self.now).is_some());
-        self.given_up += u64::from(self.recipients.is_given_up(hash, entry, self.now));
+        let gets_one = !is_suppressed || self.kind != MessageKind::Welcome;
+        let (hash, recipients) = (self.key.hash(entry.email.key()), &self.recipients);
+        let is_due = recipients.due(hash, entry, self.now).is_some();
+        self.waiting += u64::from(gets_one && is_due);
+        self.given_up += u64::from(gets_one && recipients.is_given_up(hash, entry, self.now));
     }
 
     pub(super) fn write(&self, out: &mut dyn Write) -> io::Result<()> {

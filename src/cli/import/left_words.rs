@@ -54,13 +54,12 @@ pub(super) fn may_mean_left(kind: NameKind, value: &str) -> bool {
     let value = letters(value);
     let is_in = |values: &str| values.split_whitespace().any(|it| it == value);
     let is_answer = is_in(NO_ANSWERS);
+    let is_no = is_answer || is_in(NO_VALUES);
     is_in(LEFT_VALUES)
         || parts.any(|part| LEFT_VALUES.split_whitespace().any(|it| it == part))
         || match kind {
-            NameKind::Left => {
-                !value.is_empty() && !is_answer && !is_in(NO_VALUES) && !is_in(NOTHING)
-            }
-            NameKind::Consent => is_answer || is_in(NO_VALUES),
+            NameKind::Left => !value.is_empty() && !is_no && !is_in(NOTHING),
+            NameKind::Consent => is_no,
             NameKind::Unknown => is_answer,
             NameKind::Other => false,
         }
