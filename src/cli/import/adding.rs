@@ -97,7 +97,7 @@ pub(super) struct ImportReport {
     undecided: usize,
     /// The lines of the invalid rows, and the reasons.
     invalid_rows: Vec<(u64, String)>,
-    /// Number of added people whom a server asks for a confirmation.
+    /// Number of added people who have not confirmed: a server asks them.
     awaiting: usize,
     /// Number of added people without a sign-up time.
     without_time: usize,

@@ -197,7 +197,7 @@ pub(super) fn read(
     now: SystemTime,
 ) -> anyhow::Result<Person> {
     let typed = cell(cells, plan, Field::Email)?;
-    // Whoever has signed up with such an address is in an export.
+    // An export may have people who signed up with such an address.
     ensure!(plan.is_own || !is_crossed_out(typed), CROSSED_OUT);
     let email = parse_email(typed)?;
     let mut person = Person {
