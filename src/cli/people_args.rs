@@ -15,7 +15,7 @@ use super::{
     terminal::output::counted,
     waitlist_handle::WaitlistHandle,
 };
-use crate::waitlist::{Email, Erasure, Selection, Source};
+use crate::waitlist::{Email, Erasure, Selection, Source, WaitlistEntry};
 
 #[derive(clap::Args)]
 pub(super) struct PeopleArgs {
@@ -95,7 +95,7 @@ impl PeopleArgs {
         let change = choose()?;
         let list = location.open()?;
         if change == Change::Unsubscribe {
-            check_valid(&emails, &list.are_listed(&emails)?)?;
+            check_valid(&emails, &list.find(&emails)?)?;
         }
         emails.extend(self.invited(&list)?);
         let mut seen = HashSet::new();
@@ -110,7 +110,7 @@ impl PeopleArgs {
                 }
                 emails.iter().map(|it| suppressions.contains(it)).collect()
             }
-            _ if self.dry_run => list.are_listed(emails)?,
+            _ if self.dry_run => list.find(emails)?.iter().map(Option::is_some).collect(),
             Change::Erase => erase(Erasure::Complete)?,
             Change::Unsubscribe => erase(Erasure::Suppress)?,
         };
@@ -173,10 +173,10 @@ fn describe(typed: &str, change: Change, was_found: bool, dry_run: bool) -> Stri
 }
 
 /// Checks that addresses are valid which are not on the list. An invalid one would be suppressed although nobody has it.
-fn check_valid(emails: &[Email], are_listed: &[bool]) -> anyhow::Result<()> {
-    for (email, is_listed) in emails.iter().zip(are_listed) {
+fn check_valid(emails: &[Email], found: &[Option<WaitlistEntry>]) -> anyhow::Result<()> {
+    for (email, entry) in emails.iter().zip(found) {
         let typed = email.as_typed();
-        if let (Err(invalid), false) = (Email::parse(typed), is_listed) {
+        if let (Err(invalid), None) = (Email::parse(typed), entry) {
             bail!("nothing was changed: {typed} is not an address: {invalid}; correct it");
         }
     }

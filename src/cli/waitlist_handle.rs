@@ -89,17 +89,13 @@ impl WaitlistHandle {
         result.map_err(self.locate())
     }
 
-    /// Finds at most [`CALL_MAX`] people. It waits for a server or a database that restarts: a send would stop otherwise.
+    /// It waits for a server or a database that restarts: a send would stop otherwise.
     pub(super) fn find(&self, emails: &[Email]) -> anyhow::Result<Vec<Option<WaitlistEntry>>> {
-        self.run_through_a_restart(|| self.list.find(emails))
-    }
-
-    pub(super) fn are_listed(&self, emails: &[Email]) -> anyhow::Result<Vec<bool>> {
-        let mut are_listed = Vec::with_capacity(emails.len());
+        let mut found = Vec::with_capacity(emails.len());
         for part in emails.chunks(CALL_MAX) {
-            are_listed.extend(self.find(part)?.iter().map(Option::is_some));
+            found.extend(self.run_through_a_restart(|| self.list.find(part))?);
         }
-        Ok(are_listed)
+        Ok(found)
     }
 
     pub(super) fn list_key(&self) -> anyhow::Result<ListKey> {

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     cli::{terminal::progress::progress, waitlist_handle::WaitlistHandle},
-    waitlist::{CALL_MAX, InvalidSource, JoinOutcome},
+    waitlist::{CALL_MAX, InvalidSource, JoinOutcome, WaitlistEntry},
 };
 
 /// Suppresses the people who have left, durably, and then adds the others. The report counts what was done, also if it fails.
@@ -47,19 +47,14 @@ pub(super) fn count(
     let (mut emails, staying) = (checked.leavers(), checked.staying());
     let leavers = emails.len();
     emails.extend(staying.iter().map(|person| person.email.clone()));
-    // Of each person on the list, whether a confirmation is awaited.
-    let mut listed = vec![None; emails.len()];
+    let listed = list.map_or_else(|| Ok(vec![None; emails.len()]), |it| it.find(&emails))?;
     let suppressions = list.map(WaitlistHandle::suppressions).transpose()?;
-    if let Some(list) = list {
-        for (part, listed) in emails.chunks(CALL_MAX).zip(listed.chunks_mut(CALL_MAX)) {
-            for (entry, listed) in list.find(part)?.into_iter().zip(listed) {
-                *listed = entry.map(|it| it.awaits_confirmation());
-            }
-        }
-    }
     // The store suppresses also people who await a confirmation: nobody knows who has signed them up.
-    let left = listed[..leavers].iter();
-    let are_suppressed = left.map(|awaits| awaits.unwrap_or(true));
+    let is_suppressed = |entry: &Option<WaitlistEntry>| {
+        let entry = entry.as_ref();
+        entry.is_none_or(WaitlistEntry::awaits_confirmation)
+    };
+    let are_suppressed = listed[..leavers].iter().map(is_suppressed);
     report.count_leavers(&are_suppressed.collect::<Vec<_>>());
     let mut added = HashSet::new();
     let people = emails.iter().zip(listed).skip(leavers);
