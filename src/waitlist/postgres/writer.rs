@@ -141,8 +141,7 @@ impl Writer {
         statement: &'static str,
         params: &[&(dyn ToSql + Sync)],
     ) -> Result<Row, Failure> {
-        let (slot, epoch) = (self.slot, self.epoch);
-        let params = [&[&slot as &(dyn ToSql + Sync), &epoch], params].concat();
+        let params = [&[&self.slot as &(dyn ToSql + Sync), &self.epoch], params].concat();
         let row = self.connection.query_one(statement, &params).await?;
         self.state.set_slot(self.slot, get(&row, 0)?);
         Ok(row)
@@ -155,8 +154,7 @@ impl Writer {
         statement: &'static str,
         params: &[&(dyn ToSql + Sync)],
     ) -> Result<Row, Failure> {
-        let (slot, epoch) = (self.slot, self.epoch);
-        let params = [&[&slot as &(dyn ToSql + Sync), &epoch], params].concat();
+        let params = [&[&self.slot as &(dyn ToSql + Sync), &self.epoch], params].concat();
         let begin = sql::lock_list();
         let running = self.connection.run_transaction(&begin, statement, &params);
         let row = running.await?;
