@@ -43,11 +43,10 @@ pub(super) fn run(
         Some(_) => "the socket of the service manager".to_owned(),
         None => check_address(config, store, list)?,
     };
-    let origin = config.origin.clone().unwrap_or_default();
     print_to_stdout(|out| {
         writeln!(out, "waitlist: {store}, {list}")?;
         writeln!(out, "address: {address}")?;
-        writeln!(out, "origin: {}", origin.as_str())?;
+        writeln!(out, "origin: {}", config.origin())?;
         if let Some(settings) = confirm_settings {
             writeln!(
                 out,

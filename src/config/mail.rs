@@ -1,12 +1,12 @@
 //! The options for sending mail.
 
-use std::{fmt, net::IpAddr, path::PathBuf, str::FromStr};
+use std::{fmt, path::PathBuf, str::FromStr};
 
 use lettre::{Address, message::Mailbox};
 use percent_encoding::percent_decode_str;
 use url::{Host, Url};
 
-use super::values::Secret;
+use super::values::{Secret, is_loopback};
 
 /// The options for sending mail, of every command that does.
 #[derive(Clone, Debug, clap::Args)]
@@ -83,7 +83,7 @@ pub enum SmtpEncryption {
 pub struct SmtpUrl {
     /// The encryption.
     pub encryption: SmtpEncryption,
-    /// The host: a name, or an IP address without brackets.
+    /// The host: a name, or an IP address. One of IPv6 has brackets.
     pub host: String,
     /// The port.
     pub port: u16,
@@ -295,14 +295,7 @@ impl FromStr for SmtpUrl {
         }
         let host = url.host_str().filter(|host| !host.is_empty());
         let host = Host::parse(host.ok_or(InvalidSmtpUrl::NoHost)?);
-        let (host, is_loopback) = match host.map_err(|_| InvalidSmtpUrl::Malformed)? {
-            Host::Domain(name) => {
-                let is_loopback = name == "localhost";
-                (name, is_loopback)
-            }
-            Host::Ipv4(ip) => (ip.to_string(), ip.is_loopback()),
-            Host::Ipv6(ip) => (ip.to_string(), ip.is_loopback()),
-        };
+        let host = host.map_err(|_| InvalidSmtpUrl::Malformed)?;
         let decode = |text: &str| {
             let text = percent_decode_str(text).decode_utf8();
             text.map(String::from).map_err(|_| InvalidSmtpUrl::NotUtf8)
@@ -314,12 +307,12 @@ impl FromStr for SmtpUrl {
             _ => return Err(InvalidSmtpUrl::HalfCredentials),
         };
         Ok(Self {
-            encryption: match (is_tls, is_loopback) {
+            encryption: match (is_tls, is_loopback(&host)) {
                 (true, _) => SmtpEncryption::Tls,
                 (false, false) => SmtpEncryption::StartTls,
                 (false, true) => SmtpEncryption::Optional,
             },
-            host,
+            host: host.to_string(),
             port: url.port().unwrap_or(default_port),
             credentials,
         })
@@ -328,15 +321,11 @@ impl FromStr for SmtpUrl {
 
 impl fmt::Display for SmtpUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let is_ipv6 = matches!(self.host.parse(), Ok(IpAddr::V6(_)));
         let scheme = match self.encryption {
             SmtpEncryption::Tls => "smtps",
             SmtpEncryption::StartTls | SmtpEncryption::Optional => "smtp",
         };
-        match is_ipv6 {
-            true => write!(f, "{scheme}://[{}]:{}", self.host, self.port),
-            false => write!(f, "{scheme}://{}:{}", self.host, self.port),
-        }
+        write!(f, "{scheme}://{}:{}", self.host, self.port)
     }
 }
 

@@ -174,6 +174,13 @@ pub struct Config {
     pub mail: MailOptions,
 }
 
+impl Config {
+    /// Returns the public URL of the site, without a trailing slash, or that of the examples.
+    pub fn origin(&self) -> &str {
+        self.origin.as_ref().map_or(copy::ORIGIN, Origin::as_str)
+    }
+}
+
 /// The hosts that `Strict-Transport-Security` covers.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, clap::ValueEnum)]
 pub enum Hsts {

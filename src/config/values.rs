@@ -8,34 +8,21 @@ use std::{
 };
 
 use ipnet::{IpNet, Ipv4Net};
-use url::Url;
+use url::{Host, Url};
 
-use crate::copy;
-
-/// Scheme, host and port of an http or https URL, without a trailing slash.
+/// Scheme, host and port of an http or https URL.
 #[derive(Clone, Debug)]
-pub struct Origin(String);
+pub struct Origin(Url);
 
 impl Origin {
-    /// Returns the origin as text.
+    /// Returns the origin as text, without a trailing slash.
     pub fn as_str(&self) -> &str {
-        &self.0
+        self.0.as_str().trim_end_matches('/')
     }
 
     /// Returns the host, without the port. An IPv6 address has brackets.
     pub fn host(&self) -> &str {
-        let host = self.0.split_once("://").map_or("", |(_, host)| host);
-        match host.rsplit_once(':') {
-            Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
-            _ => host,
-        }
-    }
-}
-
-/// The origin of the examples.
-impl Default for Origin {
-    fn default() -> Self {
-        Self(copy::ORIGIN.to_owned())
+        self.0.host_str().unwrap_or_default()
     }
 }
 
@@ -49,10 +36,7 @@ impl FromStr for Origin {
             && url.fragment().is_none()
             && url.username().is_empty()
             && url.password().is_none();
-        if !is_bare {
-            return Err(InvalidValue::Origin);
-        }
-        Ok(Self(url.origin().ascii_serialization()))
+        is_bare.then_some(Self(url)).ok_or(InvalidValue::Origin)
     }
 }
 
@@ -161,6 +145,15 @@ fn describe_range(min: u64, max: u64) -> String {
 pub fn parse_addr(text: &str) -> Result<SocketAddr, InvalidValue> {
     let text = text.trim().replacen("localhost:", "127.0.0.1:", 1);
     text.parse().map_err(|_| InvalidValue::Addr)
+}
+
+/// Returns whether a host is this machine.
+pub(super) fn is_loopback<S: AsRef<str>>(host: &Host<S>) -> bool {
+    match host {
+        Host::Domain(name) => name.as_ref() == "localhost",
+        Host::Ipv4(ip) => ip.is_loopback(),
+        Host::Ipv6(ip) => ip.is_loopback(),
+    }
 }
 
 fn parse_web_url(text: &str) -> Result<Url, InvalidValue> {

@@ -3,9 +3,9 @@
 use base64::{Engine, prelude::BASE64_STANDARD};
 use hyper::Uri;
 use ring::hmac;
-use url::{Host, Url};
+use url::Url;
 
-use super::values::Secret;
+use super::values::{Secret, is_loopback};
 
 /// The options of the webhook.
 #[derive(Clone, Debug, clap::Args)]
@@ -95,12 +95,8 @@ fn parse_url(text: &str) -> Option<Url> {
     let url = Url::parse(text.trim()).ok()?;
     // What requests need has stricter rules.
     Uri::try_from(url.as_str()).ok()?;
-    let is_loopback = match url.host()? {
-        Host::Domain(name) => name == "localhost",
-        Host::Ipv4(ip) => ip.is_loopback(),
-        Host::Ipv6(ip) => ip.is_loopback(),
-    };
-    let is_private = url.scheme() == "https" || url.scheme() == "http" && is_loopback;
+    let is_local = url.scheme() == "http" && is_loopback(&url.host()?);
+    let is_private = url.scheme() == "https" || is_local;
     let has_user = !url.username().is_empty() || url.password().is_some();
     (is_private && !has_user).then_some(url)
 }

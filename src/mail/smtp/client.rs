@@ -128,7 +128,7 @@ impl SmtpClient {
         let addresses = match &self.addresses {
             Some(addresses) => addresses.clone(),
             None => {
-                let found = lookup_host((self.url.host.as_str(), self.url.port));
+                let found = lookup_host(format!("{}:{}", self.url.host, self.url.port));
                 let found = timeout(limit, found).await.map_err(is_late)?;
                 found.map_err(ConnectError::Connect)?.collect()
             }
@@ -197,7 +197,8 @@ impl SmtpClient {
     ) -> Result<(RawClient, Option<ProtocolVersion>), ConnectError> {
         let (step, limit) = (ConnectStep::Tls, self.timeouts.step);
         let broken = |error| ConnectError::Broken { step, error };
-        let name = ServerName::try_from(self.url.host.clone());
+        let name = self.url.host.trim_matches(['[', ']']).to_owned();
+        let name = ServerName::try_from(name);
         let name = name.map_err(|error| broken(io::Error::other(error)))?;
         let encrypted = timeout(limit, self.tls.connect(name, client.stream)).await;
         let encrypted = encrypted.map_err(|_| ConnectError::Timeout { step, limit })?;
