@@ -295,7 +295,7 @@ pub enum RestoreError {
     /// The store has failed.
     #[error("nothing was restored: {0}")]
     Store(#[from] StoreError),
-    /// The connection to the database was lost during the commit.
+    /// The connection to the database was lost during the commit, or the directory was not synced at the end.
     #[error("{0}; everything or nothing was restored: see `landing count`")]
-    Uncertain(StoreError),
+    Uncertain(Box<dyn Error + Send + Sync>),
 }

@@ -42,7 +42,7 @@ impl SledWaitlist {
     /// durably, or nothing, whatever interrupts it. Deliveries that had begun are unknown. It blocks on the disk.
     ///
     /// # Errors
-    /// [`RestoreError`]. Then the list is as empty as before.
+    /// [`RestoreError`]. Then the list is as empty as before, unless the last sync failed.
     pub fn restore(
         data: &Path,
         list_key: ListKey,
@@ -70,10 +70,11 @@ impl SledWaitlist {
                 if list.is_some() {
                     fs::rename(data.join(STORE_DIR), beside.join(OLD_STORE_DIR))?;
                 }
-                fs::rename(beside.join(STORE_DIR), data.join(STORE_DIR))?;
-                File::open(data)?.sync_all()
+                fs::rename(beside.join(STORE_DIR), data.join(STORE_DIR))
             };
-            Ok(exchange().map_err(io_error(data))?)
+            exchange().map_err(io_error(data))?;
+            let synced = File::open(data).and_then(|data| data.sync_all());
+            synced.map_err(|error| RestoreError::Uncertain(io_error(data)(error).into()))
         });
         // If this fails, the next start removes it.
         let _ = remove_leftovers(data);

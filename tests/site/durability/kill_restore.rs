@@ -1,4 +1,4 @@
-//! A restore that is killed at each of its calls in turn has restored everything or nothing.
+//! A restore that is killed at each of its calls in turn, or whose call fails, has restored everything or nothing.
 
 use super::strace::landing_with_fault;
 use crate::{
@@ -23,10 +23,10 @@ fn backup() -> String {
     with_lines(&lines.chain(deliveries).chain(people).collect::<Vec<_>>())
 }
 
-/// Kills a restore into `store` at the first of `calls`, then `step` calls later, and so on, until it is not killed any
-/// more. The list is new, or empty. Returns how often the restore was killed before it had restored anything, and afterwards.
-fn kill_at_each(
-    calls: &str,
+/// Runs restores into `store` with a fault at the first call, then `step` calls later, and so on, until one has no fault any
+/// more. The list is new, or empty. Returns how often a restore ended before it had restored anything, and afterwards.
+fn fail_at_each(
+    fault: &str,
     step: usize,
     is_new: bool,
     store: impl Fn(usize) -> String,
@@ -41,11 +41,15 @@ fn kill_at_each(
         if !is_new {
             run(&["import", "empty.csv", "--store", store]).success();
         }
-        let fault = format!("{calls}:signal=KILL:when={number}");
+        let fault = format!("{fault}:when={number}");
         let restore = ["restore", "list.backup", "--store", store];
-        let mut killed = landing_with_fault(&fault);
-        killed.env_clear().current_dir(sandbox.path()).args(restore);
-        let is_finished = killed.run().get_output().status.success();
+        let mut failing = landing_with_fault(&fault);
+        failing
+            .env_clear()
+            .current_dir(sandbox.path())
+            .args(restore);
+        let ended = failing.run();
+        let is_finished = ended.get_output().status.success();
         // A list that was not created yet is not there.
         let count = run(&["count", "--store", store]).stdout();
         let people = format!("{PEOPLE}\n");
@@ -65,6 +69,10 @@ fn kill_at_each(
             run(&restore).success();
         } else if !is_finished {
             complete += 1;
+            assert!(
+                !ended.stderr().contains(": nothing was restored"),
+                "{ended}"
+            );
         }
         let backup = run(&["backup", "--store", store]).stdout();
         assert_eq!(backup.lines().count(), 2 * PEOPLE + 4, "{fault}");
@@ -78,22 +86,23 @@ fn kill_at_each(
 
 #[test]
 fn restore_into_a_directory_is_all_or_nothing() {
-    for (calls, is_new, kills_min) in [
-        ("fsync,fdatasync", true, 2),
-        ("rename", true, 1),
-        ("rename", false, 2),
-        ("unlinkat", false, 2),
+    for (fault, is_new, faults_min) in [
+        ("fsync,fdatasync:signal=KILL", true, 2),
+        ("fsync,fdatasync:error=EIO", true, 2),
+        ("rename:signal=KILL", true, 1),
+        ("rename:signal=KILL", false, 2),
+        ("unlinkat:signal=KILL", false, 2),
     ] {
         let store = |number| format!("data-{number}");
-        let (without_effect, complete) = kill_at_each(calls, 1, is_new, store);
-        let kills = without_effect + complete;
-        assert!(kills >= kills_min, "{calls}: {kills} kills");
+        let (without_effect, complete) = fail_at_each(fault, 1, is_new, store);
+        let faults = without_effect + complete;
+        assert!(faults >= faults_min, "{fault}: {faults}");
     }
 }
 
 #[test]
 fn restore_into_a_database_is_all_or_nothing() {
     let store = |_| SHARED_SERVER.create_database();
-    let (without_effect, _) = kill_at_each("sendto,write,writev", 5, true, store);
+    let (without_effect, _) = fail_at_each("sendto,write,writev:signal=KILL", 5, true, store);
     assert!(without_effect > 3, "{without_effect}");
 }
