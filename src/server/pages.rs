@@ -2,7 +2,7 @@
 
 use std::{
     num::NonZeroUsize,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
+    sync::{Arc, Mutex},
 };
 
 use axum::{
@@ -11,7 +11,10 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use lru::LruCache;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep, sleep_until},
+};
 
 use super::{
     RequestError,
@@ -24,7 +27,7 @@ use crate::{
     config::Config,
     copy::islands::waitlist_form,
     page::{LinkPage, Page, Recipient, document, empty_form},
-    waitlist::Waitlist,
+    waitlist::{Waitlist, locked},
     wire::{FormOutcome, FormState},
 };
 
@@ -44,7 +47,8 @@ const KEPT_PAGES_MAX: NonZeroUsize = NonZeroUsize::new(32).unwrap();
 pub(super) struct Pages {
     pub(super) response_headers: ResponseHeaders,
     pub(super) files: SiteFiles,
-    landing: RwLock<Arc<Landing>>,
+    /// The landing page with the latest count for which it was rendered.
+    landing: watch::Sender<Landing>,
     not_found: Resource,
     /// The pages that were requested last and name nobody. A flood of equal requests must not render them.
     kept: Mutex<LruCache<KeptPage, Resource>>,
@@ -79,7 +83,7 @@ impl Pages {
         let not_found = document::not_found_page(page.clone());
         Self {
             response_headers: ResponseHeaders::new(&files, config.hsts),
-            landing: RwLock::new(Arc::new(Landing::new(page, compression))),
+            landing: watch::Sender::new(Landing::new(page, compression)),
             not_found: Resource::page(not_found, NO_STORE, compression),
             kept: Mutex::new(LruCache::new(KEPT_PAGES_MAX)),
             files,
@@ -88,26 +92,17 @@ impl Pages {
         }
     }
 
-    /// Returns the landing page with the latest count for which it was rendered.
-    fn landing(&self) -> Arc<Landing> {
-        Arc::clone(&self.landing.read().unwrap_or_else(PoisonError::into_inner))
-    }
-
     /// Returns the `ETag` of the landing page in the encoding that a client accepts.
     pub(super) fn landing_etag(&self, request: &HeaderMap) -> Option<HeaderValue> {
-        self.landing().page.etag(request).cloned()
-    }
-
-    fn set_landing(&self, landing: Landing) {
-        let mut current = self.landing.write().unwrap_or_else(PoisonError::into_inner);
-        *current = Arc::new(landing);
+        self.landing.borrow().page.etag(request).cloned()
     }
 
     /// Builds the files from the sources as of now, and the landing page with them.
     fn rebuild(&self, directory: &str) {
         self.files.rebuild(directory);
-        self.kept().clear();
-        self.set_landing(Landing::new(self.current(), Compression::Fast));
+        locked(&self.kept).clear();
+        let landing = Landing::new(self.current(), Compression::Fast);
+        self.landing.send_replace(landing);
     }
 
     /// Returns the contents of the landing page as of now.
@@ -126,13 +121,9 @@ impl Pages {
         self.page(KeptPage::Link(page, recipient))
     }
 
-    fn kept(&self) -> MutexGuard<'_, LruCache<KeptPage, Resource>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Returns a page, and renders it unless it is kept. Nobody waits for another request, so several may render it at first.
     fn page(&self, page: KeptPage) -> Resource {
-        if let Some(rendered) = self.kept().get(&page) {
+        if let Some(rendered) = locked(&self.kept).get(&page) {
             return rendered.clone();
         }
         let html = match page.clone() {
@@ -145,7 +136,7 @@ impl Pages {
         };
         let rendered = Resource::page(html, NO_STORE, Compression::Fast);
         if page.names_nobody() {
-            self.kept().put(page, rendered.clone());
+            locked(&self.kept).put(page, rendered.clone());
         }
         rendered
     }
@@ -183,7 +174,7 @@ pub(super) async fn keep_fresh(pages: Arc<Pages>) {
     loop {
         compression = tokio::select! {
             changed = changes.changed() => match changed {
-                Ok(()) if pages.list.count() == pages.landing().count => continue,
+                Ok(()) if pages.list.count() == pages.landing.borrow().count => continue,
                 Ok(()) => Compression::Balanced,
                 Err(_) => return,
             },
@@ -193,7 +184,7 @@ pub(super) async fn keep_fresh(pages: Arc<Pages>) {
         changes.mark_unchanged();
         let page = pages.current();
         match tokio::task::spawn_blocking(move || Landing::new(page, compression)).await {
-            Ok(rebuilt) => pages.set_landing(rebuilt),
+            Ok(rebuilt) => drop(pages.landing.send_replace(rebuilt)),
             Err(error) => tracing::error!(
                 "cannot rebuild the page: {error}; the previous one is still served"
             ),
@@ -209,7 +200,8 @@ pub(super) async fn landing(State(pages): State<Arc<Pages>>, request: Request) -
         tokio::task::block_in_place(|| pages.rebuild(directory));
     }
     let mut parameters = request.uri().query().unwrap_or_default().split('&');
-    let page = match parameters.any(|it| it == JOINED_PARAMETER) {
+    let headers = request.headers();
+    let mut response = match parameters.any(|it| it == JOINED_PARAMETER) {
         true => {
             let form = FormState {
                 outcome: FormOutcome::Joined,
@@ -217,14 +209,14 @@ pub(super) async fn landing(State(pages): State<Arc<Pages>>, request: Request) -
                 ..empty_form()
             };
             // Without the query, which would still say so after an error.
-            &pages.with_form(form, SIGN_UP_URL)
+            let page = pages.with_form(form, SIGN_UP_URL);
+            page.respond(StatusCode::OK, headers)
         }
-        false => &pages.landing().page,
+        false => pages.landing.borrow().page.respond(StatusCode::OK, headers),
     };
-    let mut response = page.respond(StatusCode::OK, request.headers());
     // Says that the browser has the page in its cache, and so the fonts (`islands/head.ts`). Browsers ask for a newer page
     // only then. A script cannot see that, and the site stores nothing in the browser to remember it.
-    if request.headers().contains_key(header::IF_NONE_MATCH) {
+    if headers.contains_key(header::IF_NONE_MATCH) {
         let revisit = HeaderValue::from_static("revisit");
         response.headers_mut().insert("server-timing", revisit);
     }

@@ -3,13 +3,14 @@
 use std::{
     hash::RandomState,
     num::NonZeroUsize,
-    sync::{Mutex, PoisonError},
+    sync::Mutex,
     time::{Duration, Instant},
 };
 
 use lru::LruCache;
 
 use super::ClientKey;
+use crate::waitlist::locked;
 
 /// Maximum number of clients that are remembered, each with one action, which takes about 7 MB. Beyond that, the one that has
 /// been inactive the longest is forgotten. An attacker with more addresses than this could not be limited per address anyway.
@@ -74,7 +75,7 @@ impl RateLimits {
             LimitedAction::Code => client.customer(),
         };
         let now = Instant::now();
-        let mut table = self.free_at.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut table = locked(&self.free_at);
         let free_at = table.get_or_insert_mut((client, action), || now);
         let next = now.max(*free_at) + takes;
         match next.checked_duration_since(now + MINUTE) {

@@ -13,7 +13,7 @@
 //! - `sled`: [`SledWaitlist`], a list in a data directory on this machine.
 //! - `postgres`: [`PostgresWaitlist`], a list in a database, for several instances of the server.
 //! - `queue`: the queue between the callers of a store and its committer.
-//! - `store_panic`: ends the process when a store panics.
+//! - `store_panic`: ends the process when a store panics, and locks what other panics leave behind.
 
 mod email;
 mod entry;
@@ -52,4 +52,5 @@ pub use store::{
     RestoreError, Waitlist,
 };
 pub use store_panic::exit_on_store_panic;
+pub(crate) use store_panic::locked;
 pub use suppression::{AddressHash, Departure, ListKey, Suppressions};

@@ -52,6 +52,6 @@ pub fn exit_on_store_panic() {
 }
 
 /// Locks a mutex. A thread that panicked with the lock has left a whole value in it.
-pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

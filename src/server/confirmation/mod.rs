@@ -43,7 +43,7 @@ mod tries;
 
 use std::{
     num::NonZeroUsize,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
     time::{Duration, Instant, SystemTime},
 };
 
@@ -57,7 +57,9 @@ use crate::{
         DkimSigner, MailSetupError, MessageWriter, SmtpClient, SmtpTimeouts, Template,
         confirmation_code,
     },
-    waitlist::{Email, Fact, Ledger, Message, MessageId, StoreError, Waitlist, WaitlistEntry},
+    waitlist::{
+        Email, Fact, Ledger, Message, MessageId, StoreError, Waitlist, WaitlistEntry, locked,
+    },
 };
 use history::age;
 pub use kind::MessageKind;
@@ -198,7 +200,7 @@ impl Confirmation {
         if matches!(promise, Promise::NotListed | Promise::NotNeeded) {
             return;
         }
-        let mut queued = self.queued.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut queued = locked(&self.queued);
         let is_queued = queued.put(email.key(), ()).is_some();
         match promise {
             Promise::Recent if is_queued => self.queue().add_client(email, client.customer()),
@@ -281,6 +283,6 @@ impl Confirmation {
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.queue)
     }
 }

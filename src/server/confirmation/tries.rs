@@ -1,13 +1,10 @@
 //! Counts wrong codes, so that nobody guesses one.
 
-use std::{
-    num::NonZeroUsize,
-    sync::{Mutex, PoisonError},
-};
+use std::{num::NonZeroUsize, sync::Mutex};
 
 use lru::LruCache;
 
-use crate::waitlist::Email;
+use crate::waitlist::{Email, locked};
 
 /// Number of codes that a person may enter, until the next message.
 const TRIES_MAX: u8 = 5;
@@ -27,7 +24,7 @@ impl Default for Tries {
 impl Tries {
     /// Counts a code before it is compared. Returns how many more the person may enter, or `None` if there were too many.
     pub(super) fn count(&self, email: &Email) -> Option<u8> {
-        let mut people = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut people = locked(&self.0);
         let tries = people.get_or_insert_mut(email.key(), || 0);
         if *tries >= TRIES_MAX {
             return None;
@@ -38,7 +35,7 @@ impl Tries {
 
     /// Forgets the codes of a person.
     pub(super) fn reset(&self, email: &Email) {
-        let mut people = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut people = locked(&self.0);
         people.pop(&email.key());
     }
 }

@@ -4,7 +4,7 @@ use std::{
     future::poll_fn,
     mem,
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
     task::{Context, Poll, Waker, ready},
     time::{Duration, Instant},
 };
@@ -20,6 +20,7 @@ use super::super::{
     form::is_form,
     limits::{EVICTED_LINGER_TIMEOUT, EVICTION_AGE_MIN},
 };
+use crate::waitlist::locked;
 
 /// The activity of a connection. Every read and write changes it, so each connection has a separate lock.
 pub(super) struct Activity(Mutex<State>);
@@ -83,7 +84,7 @@ impl Activity {
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.0)
     }
 
     /// Resolves when the connection must close, because others need its place.

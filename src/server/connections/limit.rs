@@ -2,7 +2,7 @@
 
 use std::{
     collections::{HashMap, VecDeque},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 use tokio::{
@@ -21,6 +21,7 @@ use super::{
     },
     activity::{Activity, Phase},
 };
+use crate::waitlist::locked;
 
 /// Limits the open connections, and closes some of them when places become scarce.
 ///
@@ -76,7 +77,7 @@ impl ConnectionLimit {
     /// Waits until a connection may wait, if there are fewer places than shares. Then one browser is beyond its share, so
     /// nobody is rejected at once, and further connections stay in the kernel's queue.
     pub(super) async fn wait_for_room(&self) {
-        while self.count < SHARE_DIVISOR && self.lock().queue.len() >= self.count {
+        while self.count < SHARE_DIVISOR && locked(&self.places).queue.len() >= self.count {
             sleep(MAKE_ROOM_INTERVAL).await;
         }
     }
@@ -88,7 +89,7 @@ impl ConnectionLimit {
         client: Option<ClientKey>,
     ) -> Option<oneshot::Receiver<Place>> {
         let (grant, granted) = oneshot::channel();
-        let mut places = self.lock();
+        let mut places = locked(&self.places);
         if self.may_take(&places, client) {
             // The receiver is above.
             let _ = grant.send(self.take(&mut places, client));
@@ -106,10 +107,6 @@ impl ConnectionLimit {
             self.scarcity.notify_one();
         }
         Some(granted)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Places> {
-        self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn may_take(&self, places: &Places, client: Option<ClientKey>) -> bool {
@@ -150,7 +147,7 @@ impl ConnectionLimit {
     /// connections are all busy does not keep the places, and loses no request. Slow and busy ones are at most
     /// [`SLOW_EVICTION_BATCH`] now.
     fn make_room(&self) {
-        let mut guard = self.lock();
+        let mut guard = locked(&self.places);
         let places = &mut *guard;
         places.queue.retain(|(_, grant)| !grant.is_closed());
         places.waiting.clear();
@@ -215,7 +212,7 @@ impl Place {
 
     /// Notes that the response to a request begins. Returns whether it is the last one of its connection.
     pub(super) fn begin_response(&self) -> bool {
-        let mut places = self.limit.lock();
+        let mut places = locked(&self.limit.places);
         let mut activity = self.activity.lock();
         activity.has_request = false;
         activity.is_form = false;
@@ -231,7 +228,7 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let mut places = self.limit.lock();
+        let mut places = locked(&self.limit.places);
         places.free += 1;
         if let Some(client) = self.client
             && let Some(placed) = places.clients.get_mut(&client)

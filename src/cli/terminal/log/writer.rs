@@ -2,12 +2,14 @@
 
 use std::{
     io::{self, Write},
-    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{Condvar, Mutex, PoisonError},
     thread,
     time::Duration,
 };
 
 use rustix::fs::{FileType, OFlags, fcntl_getfl, fcntl_setfl, fstat};
+
+use crate::waitlist::locked;
 
 /// Maximum size of the lines that wait, in bytes. They are about 8,000.
 const QUEUE_MAX_BYTES: usize = 1 << 20;
@@ -46,26 +48,22 @@ struct Queued {
 impl LineQueue {
     /// Ends the thread once it has written the lines before.
     pub(super) fn close(&self) {
-        self.locked().is_closed = true;
+        locked(&self.queued).is_closed = true;
         self.changed.notify_one();
     }
 
     /// Waits for lines, or for the end, and takes them.
     fn take(&self) -> Queued {
         let is_empty = |queued: &mut Queued| queued.lines.is_empty() && !queued.is_closed;
-        let queued = self.changed.wait_while(self.locked(), is_empty);
+        let queued = self.changed.wait_while(locked(&self.queued), is_empty);
         std::mem::take(&mut *queued.unwrap_or_else(PoisonError::into_inner))
-    }
-
-    fn locked(&self) -> MutexGuard<'_, Queued> {
-        self.queued.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Each write must be one whole line. The log's formatter writes this way.
 impl Write for &LineQueue {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        let mut queued = self.locked();
+        let mut queued = locked(&self.queued);
         if queued.lines.len() + line.len() > QUEUE_MAX_BYTES {
             queued.dropped += 1;
         } else {
