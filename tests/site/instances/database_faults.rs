@@ -233,14 +233,14 @@ impl Cluster {
         }
     }
 
-    /// Stops a backend. One of a command of the owner may end before that, so another one is chosen then.
+    /// Stops a backend. One of a command of the owner may be ending, so another one is chosen then.
     fn suspend_a_backend(&mut self) -> u32 {
         loop {
             let pids = self.sql("SELECT pid FROM pg_stat_activity WHERE usename = 'site'");
             let pids: Vec<&str> = pids.lines().collect();
             let pid = pids.choose(&mut self.random).expect("a backend");
             let pid = pid.parse().expect("a pid");
-            if signal_if_running(pid, "-STOP") {
+            if signal_if_running(pid, "-STOP") && has_stopped(pid) {
                 return pid;
             }
         }
@@ -274,6 +274,18 @@ impl Cluster {
         self.standby = PostgresServer::standby_in(&disk, port, &self.primary);
         enable_synchronous_replication(&self.primary);
     }
+}
+
+/// Waits until a process has stopped, or has ended. Returns whether it has stopped.
+fn has_stopped(process: u32) -> bool {
+    let mut state = None;
+    wait_until("the process stops or ends", || {
+        let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+        let mut lines = status.lines();
+        state = lines.find_map(|line| line.strip_prefix("State:\t")?.chars().next());
+        matches!(state, None | Some('T' | 'Z' | 'X'))
+    });
+    state == Some('T')
 }
 
 /// Makes each commit wait for the standby, and waits until the setting applies.
