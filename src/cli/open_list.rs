@@ -127,7 +127,7 @@ impl StoreLocation {
     /// Restores a backup. The list must be empty, or is created.
     ///
     /// # Errors
-    /// If the list is not empty, or cannot be opened, or a server uses its directory. Then nothing is restored.
+    /// If the list is not empty, or cannot be opened, or a server uses its directory. Each says what is restored.
     pub(super) fn restore(
         &self,
         key: ListKey,

@@ -56,7 +56,8 @@ pub(super) fn run(args: &RestoreArgs) -> anyhow::Result<()> {
         location
             .restore(key, reader.fuse())
             .with_context(|| name.clone())?;
-        compare(&location, &counts)?;
+        let restored = || format!("{name} was restored; comparing the list with it failed");
+        compare(&location, &counts).with_context(restored)?;
     }
     let created_at = rfc3339(created_at);
     let mut json = json!(counts);

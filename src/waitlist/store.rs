@@ -295,7 +295,12 @@ pub enum RestoreError {
     /// The store has failed.
     #[error("nothing was restored: {0}")]
     Store(#[from] StoreError),
-    /// The connection to the database was lost during the commit, or the directory was not synced at the end.
+    /// The connection to the database was lost during the commit.
     #[error("{0}; everything or nothing was restored: see `landing count`")]
-    Uncertain(Box<dyn Error + Send + Sync>),
+    Uncertain(StoreError),
+    /// The list is in its place, and a power cut may lose it.
+    #[error(
+        "everything was restored, but the disk does not keep it: {0}; check the disk, and restore into a new place"
+    )]
+    NotSynced(io::Error),
 }

@@ -9,7 +9,6 @@ use uuid::Uuid;
 use super::{
     super::{
         entry::Source,
-        error::StoreError,
         ledger::MessageId,
         store::{BackupItem, RestoreError},
         suppression::ListKey,
@@ -195,7 +194,7 @@ impl Transaction<'_> {
         let people = self.people;
         self.run(SET_COUNT, &[&people]).await?;
         let committed = self.run("COMMIT", &[]).await;
-        committed.map_err(|failure| RestoreError::Uncertain(StoreError::from(failure).into()))
+        committed.map_err(|failure| RestoreError::Uncertain(failure.into()))
     }
 
     async fn run(

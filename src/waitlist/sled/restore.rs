@@ -42,7 +42,7 @@ impl SledWaitlist {
     /// durably, or nothing, whatever interrupts it. Deliveries that had begun are unknown. It blocks on the disk.
     ///
     /// # Errors
-    /// [`RestoreError`]. Then the list is as empty as before, unless the last sync failed.
+    /// [`RestoreError`]. Except after [`RestoreError::NotSynced`], the list is as empty as before, or missing.
     pub fn restore(
         data: &Path,
         list_key: ListKey,
@@ -74,7 +74,7 @@ impl SledWaitlist {
             };
             exchange().map_err(io_error(data))?;
             let synced = File::open(data).and_then(|data| data.sync_all());
-            synced.map_err(|error| RestoreError::Uncertain(io_error(data)(error).into()))
+            synced.map_err(RestoreError::NotSynced)
         });
         // If this fails, the next start removes it.
         let _ = remove_leftovers(data);

@@ -5,7 +5,7 @@
 //!
 //! - [`kill`] kills the program while it serves, starts and erases.
 //! - [`kill_confirmations`] kills it while it asks people to confirm their address.
-//! - [`kill_restore`] kills a restore.
+//! - [`kill_restore`] kills a restore, or makes its calls fail.
 //! - [`kill_webhook`] kills it while it sends events to a webhook.
 //! - [`power_cut`] rebuilds the disks that a power cut can leave behind, and opens the list on each.
 //! - [`io_errors`] makes the disk fail, fill up and hang, and takes file descriptors away.
