@@ -15,7 +15,7 @@ use super::{
     terminal::output::counted,
     waitlist_handle::WaitlistHandle,
 };
-use crate::waitlist::{Email, Erasure, Selection, Source, WaitlistEntry};
+use crate::waitlist::{Email, Erasure, Selection, Source};
 
 #[derive(clap::Args)]
 pub(super) struct PeopleArgs {
@@ -95,7 +95,7 @@ impl PeopleArgs {
         let change = choose()?;
         let list = location.open()?;
         if change == Change::Unsubscribe {
-            check_valid(&emails, &list.find(&emails)?)?;
+            check_valid(&emails, &list)?;
         }
         emails.extend(self.invited(&list)?);
         let mut seen = HashSet::new();
@@ -172,11 +172,13 @@ fn describe(typed: &str, change: Change, was_found: bool, dry_run: bool) -> Stri
     }
 }
 
-/// Checks that addresses are valid which are not on the list. An invalid one would be suppressed although nobody has it.
-fn check_valid(emails: &[Email], found: &[Option<WaitlistEntry>]) -> anyhow::Result<()> {
-    for (email, entry) in emails.iter().zip(found) {
+/// Checks that invalid addresses are on the list. Another one would be suppressed although nobody has it.
+fn check_valid(emails: &[Email], list: &WaitlistHandle) -> anyhow::Result<()> {
+    for email in emails {
         let typed = email.as_typed();
-        if let (Err(invalid), None) = (Email::parse(typed), entry) {
+        if let Err(invalid) = Email::parse(typed)
+            && list.person(email)?.is_none()
+        {
             bail!("nothing was changed: {typed} is not an address: {invalid}; correct it");
         }
     }

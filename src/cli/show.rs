@@ -1,9 +1,6 @@
 //! `landing show`: prints everything that is stored about a person.
 
-use std::{
-    io::{self, Write},
-    slice,
-};
+use std::io::{self, Write};
 
 use anyhow::bail;
 use serde::Serialize;
@@ -53,7 +50,7 @@ struct ShownMessage {
 pub(super) fn run(args: &ShowArgs) -> anyhow::Result<()> {
     let location = args.common.store.announce_location()?;
     let list = location.open()?;
-    let entry = list.find(slice::from_ref(&args.email))?.pop().flatten();
+    let entry = list.person(&args.email)?;
     let messages = find_messages(&list, &args.email)?;
     let invite_code = find_invite_code(&list, &args.email)?;
     let suppressed = list.is_suppressed(&args.email)?;

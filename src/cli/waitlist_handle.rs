@@ -1,6 +1,6 @@
 //! An open list, as the commands use it: in a store that this process has opened, or through the server that holds it.
 
-use std::{sync::Once, thread, time::Duration};
+use std::{slice, sync::Once, thread, time::Duration};
 
 use super::{list_error, store_location::StoreLocation, wait_for};
 use crate::waitlist::{
@@ -89,13 +89,19 @@ impl WaitlistHandle {
         result.map_err(self.locate())
     }
 
-    /// It waits for a server or a database that restarts: a send would stop otherwise.
+    /// Returns, for each address, its entry if it is on the list. It waits for a server or a database that restarts: a send
+    /// would stop otherwise.
     pub(super) fn find(&self, emails: &[Email]) -> anyhow::Result<Vec<Option<WaitlistEntry>>> {
         let mut found = Vec::with_capacity(emails.len());
         for part in emails.chunks(CALL_MAX) {
             found.extend(self.run_through_a_restart(|| self.list.find(part))?);
         }
         Ok(found)
+    }
+
+    /// Returns the entry of an address, as [`find`](Self::find) does.
+    pub(super) fn person(&self, email: &Email) -> anyhow::Result<Option<WaitlistEntry>> {
+        Ok(self.find(slice::from_ref(email))?.pop().flatten())
     }
 
     pub(super) fn list_key(&self) -> anyhow::Result<ListKey> {

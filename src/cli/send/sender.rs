@@ -1,9 +1,6 @@
 //! Sends messages over one connection, one after another.
 
-use std::{
-    slice,
-    time::{Duration, Instant, SystemTime},
-};
+use std::time::{Duration, Instant, SystemTime};
 
 use indicatif::ProgressIterator;
 use tokio::time::timeout;
@@ -172,7 +169,7 @@ impl<'a> Sender<'a> {
     /// Returns whether the person who was chosen is on the list and has not left. The address of somebody who has left or was
     /// erased can be on it again, typed in by a stranger and not confirmed.
     fn has_stayed(&self, email: &Email, joined_at: SystemTime) -> anyhow::Result<bool> {
-        let found = self.list.find(slice::from_ref(email))?.pop().flatten();
+        let found = self.list.person(email)?;
         let is_same = found.is_some_and(|entry| entry.is_of_sign_up(joined_at));
         Ok(is_same && !self.list.is_suppressed(email)?)
     }
