@@ -1,17 +1,21 @@
 //! The ledger of a list in a data directory. The committer appends its items to the list like entries.
 
+use tokio::task::spawn_blocking;
+
 use super::{
     super::{
+        entry::{from_unix_millis, unix_millis},
         error::{StoreError, StoreFuture},
         ledger::{
             Delivery, DeliveryResult, DeliveryStart, DeliveryState, DeliveryStatus, Ledger,
             Message, MessageId,
         },
+        store_panic::locked,
     },
     SledWaitlist,
     committer::SledCommitter,
     items::RecordItem,
-    ledger_states::{self, DeliveryProgress},
+    ledger_states::{DeliveryProgress, read_deliveries},
 };
 
 /// Maximum number of messages: an item names its message by a `u16`.
@@ -19,7 +23,7 @@ const MESSAGES_MAX: usize = 1 << 16;
 
 impl Ledger for SledWaitlist {
     fn messages(&self) -> StoreFuture<'_, Vec<Message>> {
-        Box::pin(self.read(ledger_states::read_messages))
+        self.run(0, |committer| committer.contents.ledger.messages())
     }
 
     fn add_message(&self, message: Message) -> StoreFuture<'_, ()> {
@@ -38,10 +42,11 @@ impl Ledger for SledWaitlist {
             let Some((message, (items, progress))) = found.await? else {
                 return Ok(Vec::new());
             };
-            let read = move |snapshot: &_| {
-                ledger_states::read_deliveries(snapshot, message, items, &progress)
-            };
-            let mut deliveries = self.read(read).await?;
+            let snapshot = locked(&self.published.snapshot).clone();
+            let read = move || read_deliveries(&snapshot, message, items, &progress);
+            // On another thread. In the committer it would delay every sign-up.
+            let read = spawn_blocking(read).await;
+            let mut deliveries = read.map_err(|_| StoreError::Unreadable)??;
             deliveries.drain(..deliveries.len().min(from as usize));
             Ok(deliveries)
         })
@@ -89,7 +94,7 @@ impl Ledger for SledWaitlist {
 }
 
 impl SledCommitter {
-    pub(super) fn add_message(&mut self, message: Message) -> Result<(), StoreError> {
+    pub(super) fn add_message(&mut self, mut message: Message) -> Result<(), StoreError> {
         let ledger = &self.contents.ledger;
         if ledger.find(&message.id).is_some() {
             return Ok(());
@@ -97,6 +102,8 @@ impl SledCommitter {
         if ledger.message_count() == MESSAGES_MAX {
             return Err(StoreError::TooManyMessages);
         }
+        // The list in memory must have the time as it is stored.
+        message.begun_at = from_unix_millis(unix_millis(message.begun_at));
         self.append([RecordItem::Message(message)]);
         Ok(())
     }

@@ -1,5 +1,5 @@
-//! How far all deliveries are, in memory: 8 bytes for each. The rest of the ledger is read from the records, because only
-//! the owner's commands need it.
+//! The messages, and how far all deliveries are, in memory: 8 bytes for each delivery. The rest of the ledger is read from the
+//! records, because only the owner's commands need it.
 
 use std::{collections::HashMap, ops::Range, time::Instant};
 
@@ -30,7 +30,7 @@ pub(super) struct LedgerStates {
 
 #[derive(Debug)]
 struct MessageStates {
-    id: MessageId,
+    message: Message,
     deliveries: Vec<DeliveryProgress>,
     /// The numbers from its first item to its last one, between which other messages may have items.
     items: Range<u64>,
@@ -39,8 +39,15 @@ struct MessageStates {
 impl LedgerStates {
     /// Returns the number of a message.
     pub(super) fn find(&self, id: &MessageId) -> Option<u16> {
-        let at = self.messages.iter().position(|message| message.id == *id)?;
+        let at = self.messages.iter().position(|it| it.message.id == *id)?;
         u16::try_from(at).ok()
+    }
+
+    /// Returns the messages, the oldest first.
+    pub(super) fn messages(&self) -> Vec<Message> {
+        let mut messages: Vec<_> = self.messages.iter().map(|it| it.message.clone()).collect();
+        messages.sort_by(|a, b| (a.begun_at, &a.id).cmp(&(b.begun_at, &b.id)));
+        messages
     }
 
     /// Returns the number of messages.
@@ -87,7 +94,7 @@ impl LedgerStates {
     pub(super) fn add(&mut self, item_number: u64, item: &RecordItem) -> Option<()> {
         match item {
             RecordItem::Message(message) => self.messages.push(MessageStates {
-                id: message.id.clone(),
+                message: message.clone(),
                 deliveries: Vec::new(),
                 items: item_number..item_number + 1,
             }),
@@ -125,22 +132,6 @@ impl LedgerStates {
     pub(super) fn forget_begun(&mut self) {
         self.begun_at.clear();
     }
-}
-
-/// Reads the messages.
-///
-/// # Errors
-/// [`StoreError::Unreadable`].
-pub(super) fn read_messages(snapshot: &Snapshot) -> Result<Vec<Message>, StoreError> {
-    let mut messages = Vec::new();
-    snapshot.for_each_item(|_, item| {
-        if let RecordItem::Message(message) = item {
-            messages.push(message);
-        }
-        Ok::<_, StoreError>(())
-    })?;
-    messages.sort_by(|a, b| (a.begun_at, &a.id).cmp(&(b.begun_at, &b.id)));
-    Ok(messages)
 }
 
 /// Reads the deliveries of a message, whose `items` are in this range. `progress` is what the committer knows of them. Unlike

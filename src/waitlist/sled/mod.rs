@@ -36,7 +36,7 @@ mod scratch_copy;
 
 use std::{fs::File, path::Path, sync::Arc, thread, time::SystemTime};
 
-use tokio::{sync::watch, task::spawn_blocking};
+use tokio::sync::watch;
 use uuid::Uuid;
 
 use super::{
@@ -52,7 +52,7 @@ use super::{
     suppression::{ListKey, Suppressions},
 };
 use committer::{Job, SledCommitter};
-use entries::{Published, Snapshot};
+use entries::Published;
 use error::io_error;
 
 pub use error::SledOpenError;
@@ -125,16 +125,6 @@ impl SledWaitlist {
     ) -> StoreFuture<'_, Vec<T>> {
         let keys = emails.iter().map(Email::key).collect();
         self.run_for_each(keys, move |committer, key: String| work(committer, &key))
-    }
-
-    /// Reads the whole list on another thread. In the committer that would delay every sign-up.
-    async fn read<T: Send + 'static>(
-        &self,
-        read: impl FnOnce(&Snapshot) -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, StoreError> {
-        let snapshot = locked(&self.published.snapshot).clone();
-        let read = spawn_blocking(move || read(&snapshot));
-        read.await.map_err(|_| StoreError::Unreadable)?
     }
 
     /// Parses a record as it is stored, and writes its items again. For the fuzzer: the result has the same bytes.
