@@ -1,4 +1,4 @@
-//! Converts rows to values, and entries to columns.
+//! Converts rows to values.
 
 use std::{collections::HashMap, time::SystemTime};
 
@@ -17,31 +17,6 @@ use super::{
 pub(super) struct ListedEntry {
     pub(super) id: Uuid,
     pub(super) entry: WaitlistEntry,
-}
-
-/// The columns of some entries.
-pub(super) struct EntryColumns<'a> {
-    pub(super) emails: Vec<&'a str>,
-    pub(super) times: Vec<SystemTime>,
-    pub(super) sources: Vec<Option<&'a str>>,
-    pub(super) asked: Vec<Option<SystemTime>>,
-    pub(super) confirmed: Vec<Option<SystemTime>>,
-}
-
-impl<'a> EntryColumns<'a> {
-    pub(super) fn new(entries: impl Iterator<Item = &'a WaitlistEntry> + Clone) -> Self {
-        let source = |entry: &'a WaitlistEntry| entry.source.as_ref().map(Source::as_str);
-        let asked = |entry: &WaitlistEntry| entry.asked_at.map(truncate_to_millis);
-        let confirmed = |entry: &WaitlistEntry| entry.confirmed_at.map(truncate_to_millis);
-        let time = |entry: &WaitlistEntry| truncate_to_millis(entry.joined_at);
-        Self {
-            emails: entries.clone().map(|it| it.email.as_typed()).collect(),
-            times: entries.clone().map(time).collect(),
-            sources: entries.clone().map(source).collect(),
-            asked: entries.clone().map(asked).collect(),
-            confirmed: entries.map(confirmed).collect(),
-        }
-    }
 }
 
 /// Truncates a time to milliseconds, as every store does.

@@ -9,10 +9,13 @@ use tokio_postgres::{Row, types::ToSql};
 use uuid::Uuid;
 
 use super::{
-    super::{entry::WaitlistEntry, suppression::ListKey},
+    super::{
+        entry::{Source, WaitlistEntry},
+        suppression::ListKey,
+    },
     connection::Connection,
     error::{Failure, FailureKind},
-    rows::{EntryColumns, ListedEntry, get, listed_entries},
+    rows::{ListedEntry, get, listed_entries, truncate_to_millis},
     schema, sql,
     state::State,
 };
@@ -94,11 +97,23 @@ impl Writer {
     /// # Errors
     /// [`FailureKind::OtherEpoch`] if the list was changed since the last statement. The writer then has the new epoch, or
     /// is no longer usable, for example because the slot is missing.
-    pub(super) async fn join(&mut self, entries: &[&NewEntry]) -> Result<JoinedEntries, Failure> {
+    pub(super) async fn join<'a>(
+        &mut self,
+        entries: &[&'a NewEntry],
+    ) -> Result<JoinedEntries, Failure> {
         let key = |new: &&NewEntry| new.key.as_bytes().to_owned();
         let keys: Vec<_> = entries.iter().map(key).collect();
         let ids: Vec<_> = entries.iter().map(|entry| entry.id).collect();
-        let columns = EntryColumns::new(entries.iter().map(|it| &it.entry));
+        let people = entries.iter().map(|it| &it.entry);
+        let emails: Vec<_> = people.clone().map(|it| it.email.as_typed()).collect();
+        let joined = people.clone().map(|it| truncate_to_millis(it.joined_at));
+        let joined: Vec<_> = joined.collect();
+        let source = |it: &'a WaitlistEntry| it.source.as_ref().map(Source::as_str);
+        let sources: Vec<_> = people.clone().map(source).collect();
+        let asked = people.clone().map(|it| it.asked_at.map(truncate_to_millis));
+        let asked: Vec<_> = asked.collect();
+        let confirmed = people.map(|it| it.confirmed_at.map(truncate_to_millis));
+        let confirmed: Vec<_> = confirmed.collect();
         let (imported, visitors): (Vec<_>, Vec<_>) = entries.iter().partition(|it| it.is_imported);
         let hash = |new: &&NewEntry| self.hash(new.key.as_bytes());
         let imported_keys: Vec<_> = imported.iter().map(key).collect();
@@ -107,12 +122,12 @@ impl Writer {
         let lifted: Vec<_> = certain.map(hash).collect();
         let params: [&(dyn ToSql + Sync); 10] = [
             &keys,
-            &columns.emails,
-            &columns.times,
+            &emails,
+            &joined,
             &ids,
-            &columns.sources,
-            &columns.asked,
-            &columns.confirmed,
+            &sources,
+            &asked,
+            &confirmed,
             &imported_keys,
             &imported_hashes,
             &lifted,
