@@ -49,24 +49,18 @@ pub enum SledOpenError {
     /// The directory is the store of a list.
     #[error("{} is a part of a list; choose its parent directory", .0.display())]
     Part(PathBuf),
-    /// The list is unusable, and nothing was changed.
+    /// The list is unusable.
     #[error(
-        "cannot open the waitlist in {}: {reason}; nothing was changed{}",
-        store.display(), restore_advice(store, reason)
+        "cannot open the waitlist in {}: {reason}{}{}",
+        store.display(), if *is_unchanged { "; nothing was changed" } else { "" }, restore_advice(store, reason)
     )]
-    Rejected {
-        /// The store in the data directory.
-        store: PathBuf,
-        /// The cause.
-        reason: UnusableReason,
-    },
-    /// The list turned out to be unusable when it was opened in place, after a copy of it was checked.
-    #[error("cannot open the waitlist in {}: {reason}{}", store.display(), restore_advice(store, reason))]
     Unusable {
         /// The store in the data directory.
         store: PathBuf,
         /// The cause.
         reason: UnusableReason,
+        /// Whether nothing was changed: a copy of the list is unusable. Otherwise its copy was intact.
+        is_unchanged: bool,
     },
 }
 
@@ -76,7 +70,7 @@ impl SledOpenError {
         match self {
             Self::Missing(_) | Self::Part(_) => true,
             // The machine may only have been busy.
-            Self::Rejected { reason, .. } | Self::Unusable { reason, .. } => {
+            Self::Unusable { reason, .. } => {
                 !matches!(reason, UnusableReason::Timeout(_) | UnusableReason::Changed)
             }
             Self::InUse { .. } | Self::Io { .. } | Self::Clock => false,
@@ -184,8 +178,13 @@ pub(super) enum OpenFailure {
 }
 
 impl OpenFailure {
-    /// Adds the paths to the error.
-    pub(super) fn into_open_error(self, data: &Path, store: &Path) -> SledOpenError {
+    /// Adds the paths to the error, and whether the store is unchanged.
+    pub(super) fn into_open_error(
+        self,
+        data: &Path,
+        store: &Path,
+        is_unchanged: bool,
+    ) -> SledOpenError {
         match self {
             Self::Io(error) => SledOpenError::Io {
                 data: data.to_owned(),
@@ -194,6 +193,7 @@ impl OpenFailure {
             Self::Unusable(reason) => SledOpenError::Unusable {
                 store: store.to_owned(),
                 reason,
+                is_unchanged,
             },
         }
     }

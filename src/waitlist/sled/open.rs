@@ -72,8 +72,8 @@ pub(super) fn open(
     let log_path = std::path::absolute(store.join(LOG_FILE)).map_err(to_open_error)?;
     let log = match File::open(&log_path) {
         Err(error) if is_not_found(&error) => {
-            let reason = UnusableReason::NoDatabase;
-            return Err(SledOpenError::Rejected { store, reason });
+            let failure = OpenFailure::from(UnusableReason::NoDatabase);
+            return Err(failure.into_open_error(data, &store, true));
         }
         opened => opened.map_err(to_open_error)?,
     };
@@ -93,7 +93,7 @@ pub(super) fn open(
         let store = store.clone();
         move || Ok((open_in_place(&store, &contents)?, contents))
     })
-    .map_err(|failure| failure.into_open_error(data, &store))?;
+    .map_err(|failure| failure.into_open_error(data, &store, false))?;
     compaction::remove_leftovers(&store).map_err(to_open_error)?;
     file_guard::note_creation(data);
     // An earlier start may have been interrupted before this step.
@@ -140,7 +140,7 @@ fn create(data: &Path, list_key: ListKey) -> Result<(), SledOpenError> {
     };
     run_with_deadline(0, work).map_err(|failure| match failure {
         OpenFailure::Unusable(reason) => io_error(data)(io::Error::other(reason)),
-        failure => failure.into_open_error(data, &store),
+        failure => failure.into_open_error(data, &store, false),
     })
 }
 
@@ -181,13 +181,8 @@ fn check_copy(
         let list_key = database::list_key(&database)?;
         Contents::read(&records, list_key, new_list_key, end.unwrap_or(0))
     };
-    run_with_deadline(file_len(log), read).map_err(|failure| match failure {
-        OpenFailure::Unusable(reason) => SledOpenError::Rejected {
-            store: store.to_owned(),
-            reason,
-        },
-        failure => failure.into_open_error(data, store),
-    })
+    run_with_deadline(file_len(log), read)
+        .map_err(|failure| failure.into_open_error(data, store, true))
 }
 
 /// Opens a store whose copy is intact.
