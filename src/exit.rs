@@ -53,7 +53,7 @@ fn print_line(mut line: String) {
     let (done, completion) = sync_channel(1);
     // This thread holds no lock, so it can be abandoned. If it cannot start, nothing is printed.
     let writer = thread::Builder::new().spawn(move || {
-        write(line.as_bytes());
+        let _ = write_stderr(line.as_bytes());
         done.send(())
     });
     if writer.is_ok() {
@@ -61,15 +61,19 @@ fn print_line(mut line: String) {
     }
 }
 
-/// Writes to standard error without std's lock, which a blocked writer may hold.
-fn write(mut bytes: &[u8]) {
-    while !bytes.is_empty() {
-        match rustix::io::write(io::stderr(), bytes) {
-            Ok(0) => return,
-            Ok(written) => bytes = &bytes[written..],
+/// Writes to standard error without std's lock, which a blocked writer may hold. Waits if it is non-blocking and full.
+///
+/// # Errors
+/// The number of bytes that were written before a write failed.
+pub(crate) fn write_stderr(bytes: &[u8]) -> Result<(), usize> {
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        match rustix::io::write(io::stderr(), rest) {
+            Ok(written) if written > 0 => rest = &rest[written..],
             Err(Errno::INTR) => {}
             Err(Errno::AGAIN) => thread::sleep(RETRY_INTERVAL),
-            Err(_) => return,
+            _ => return Err(bytes.len() - rest.len()),
         }
     }
+    Ok(())
 }

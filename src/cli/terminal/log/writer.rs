@@ -9,7 +9,7 @@ use std::{
 
 use rustix::fs::{FileType, OFlags, fcntl_getfl, fcntl_setfl, fstat};
 
-use crate::waitlist::locked;
+use crate::{exit::write_stderr, waitlist::locked};
 
 /// Maximum size of the lines that wait, in bytes. They are about 8,000.
 const QUEUE_MAX_BYTES: usize = 1 << 20;
@@ -135,30 +135,13 @@ impl<W: Fn(&str) -> String> LineWriter<W> {
 
     /// Writes to standard error. If that fails, returns the number of bytes that were written before.
     fn try_write(&mut self, bytes: &[u8]) -> Result<(), usize> {
-        let result = write_all(bytes);
+        let result = write_stderr(bytes);
         let written = result.err().unwrap_or(bytes.len());
         if let Some(last) = bytes[..written].last() {
             self.is_in_line = *last != b'\n';
         }
         result
     }
-}
-
-/// Writes to standard error, and waits if it is non-blocking and full. If a write fails, returns the number of bytes
-/// that were written before.
-fn write_all(bytes: &[u8]) -> Result<(), usize> {
-    let mut rest = bytes;
-    while !rest.is_empty() {
-        match io::stderr().write(rest) {
-            Ok(written) => rest = &rest[written..],
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                thread::sleep(WRITE_INTERVAL)
-            }
-            Err(_) => return Err(bytes.len() - rest.len()),
-        }
-    }
-    Ok(())
 }
 
 fn count_lines(lines: &[u8]) -> u64 {
