@@ -47,19 +47,18 @@ pub(super) fn count(
     let (mut emails, staying) = (checked.leavers(), checked.staying());
     let leavers = emails.len();
     emails.extend(staying.iter().map(|person| person.email.clone()));
-    let listed = list.map_or_else(|| Ok(vec![None; emails.len()]), |it| it.find(&emails))?;
+    let found = list.map_or_else(|| Ok(vec![None; emails.len()]), |it| it.find(&emails))?;
     let suppressions = list.map(WaitlistHandle::suppressions).transpose()?;
     // The store suppresses also people who await a confirmation: nobody knows who has signed them up.
-    let is_suppressed = |entry: &Option<WaitlistEntry>| {
-        let entry = entry.as_ref();
+    let are_suppressed = found[..leavers].iter().map(|it| {
+        let entry = it.as_ref();
         entry.is_none_or(WaitlistEntry::awaits_confirmation)
-    };
-    let are_suppressed = listed[..leavers].iter().map(is_suppressed);
+    });
     report.count_leavers(&are_suppressed.collect::<Vec<_>>());
     let mut added = HashSet::new();
-    let people = emails.iter().zip(listed).skip(leavers);
-    let outcomes = people.map(|(email, listed)| {
-        if listed.is_some() || added.contains(&email.key()) {
+    let people = emails.iter().zip(found).skip(leavers);
+    let outcomes = people.map(|(email, found)| {
+        if found.is_some() || added.contains(&email.key()) {
             JoinOutcome::AlreadyListed
         } else if suppressions.as_ref().is_some_and(|it| it.contains(email)) {
             JoinOutcome::Suppressed

@@ -1,7 +1,7 @@
 //! Checks a file before anybody is added: makes the plan, and reads every row by it.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{HashMap, HashSet, hash_map::Entry},
     time::{SystemTime, UNIX_EPOCH},
 };
 
@@ -37,6 +37,25 @@ pub struct Person {
     pub(super) has_no_time: bool,
     /// The source has other characters than a source may have, so the entry has none.
     pub(super) has_invalid_source: bool,
+}
+
+impl Person {
+    /// Takes another row of the person into account. The greatest verdict counts, the earliest sign-up, and the first
+    /// confirmation.
+    fn merge(&mut self, other: &Self) {
+        self.verdict = self.verdict.max(other.verdict);
+        if let (Some(entry), Some(known)) = (&mut self.entry, &other.entry) {
+            let confirmed_at = entry.confirmed_at.into_iter().chain(known.confirmed_at);
+            let confirmed_at = confirmed_at.min();
+            if known.joined_at < entry.joined_at {
+                *entry = known.clone();
+                self.has_no_time = other.has_no_time;
+                self.has_invalid_source = other.has_invalid_source;
+            }
+            entry.confirmed_at = confirmed_at;
+            entry.asked_at.take_if(|_| confirmed_at.is_some());
+        }
+    }
 }
 
 /// A file that was read, and what became known about it. It is imported only without an [obstacle](Self::obstacle).
@@ -127,26 +146,29 @@ impl Checked<'_> {
                 Err(reason) => self.invalid.push((*line, reason.to_string())),
             }
         }
-        self.settle_verdicts();
+        self.merge_rows();
         let rows = readable.into_iter().zip(&self.people);
         let staying = rows.filter(|(_, person)| person.verdict == Verdict::Stays);
         let staying: Vec<_> = staying.map(|(row, _)| row).collect();
         self.look_for_leavers(&staying);
     }
 
-    /// Of several rows of a person, the greatest verdict counts.
-    fn settle_verdicts(&mut self) {
-        let mut verdicts = HashMap::new();
-        for person in self.people.iter().filter(|it| it.verdict != Verdict::Stays) {
-            let settled = verdicts.entry(person.email.key());
-            let settled = settled.or_insert(person.verdict);
-            *settled = person.verdict.max(*settled);
-        }
-        for person in &mut self.people {
-            if let Some(verdict) = verdicts.get(&person.email.key()) {
-                person.verdict = *verdict;
-                person.entry = None;
+    /// Merges the rows of each person: the first one gets what all of them say, and decides about the others.
+    fn merge_rows(&mut self) {
+        let mut first = HashMap::<_, usize>::new();
+        for at in 0..self.people.len() {
+            let (before, rest) = self.people.split_at_mut(at);
+            match first.entry(rest[0].email.key()) {
+                Entry::Occupied(first) => before[*first.get()].merge(&rest[0]),
+                Entry::Vacant(unseen) => drop(unseen.insert(at)),
             }
+        }
+        for at in 0..self.people.len() {
+            let first = first[&self.people[at].email.key()];
+            let verdict = self.people[first].verdict;
+            let person = &mut self.people[at];
+            person.verdict = verdict;
+            person.entry.take_if(|_| verdict != Verdict::Stays);
         }
     }
 
