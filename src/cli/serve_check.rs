@@ -46,7 +46,7 @@ pub(super) fn run(
     print_to_stdout(|out| {
         writeln!(out, "waitlist: {store}, {list}")?;
         writeln!(out, "address: {address}")?;
-        writeln!(out, "origin: {}", config.origin())?;
+        writeln!(out, "origin: {}", config.origin_or_default())?;
         if let Some(settings) = confirm_settings {
             writeln!(
                 out,

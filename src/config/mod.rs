@@ -175,8 +175,8 @@ pub struct Config {
 }
 
 impl Config {
-    /// Returns the public URL of the site, without a trailing slash, or that of the examples.
-    pub fn origin(&self) -> &str {
+    /// Returns the public URL of the site, without a trailing slash. If it is not set, it is that of the examples.
+    pub fn origin_or_default(&self) -> &str {
         self.origin.as_ref().map_or(copy::ORIGIN, Origin::as_str)
     }
 }

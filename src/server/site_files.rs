@@ -102,7 +102,7 @@ fn files(directory: &Path) -> io::Result<Vec<PathBuf>> {
 fn site_from_config(config: &Config) -> Site {
     let url = |link: &Option<LinkUrl>| link.as_ref().map(|link| link.as_str().to_owned());
     Site {
-        origin: config.origin().to_owned(),
+        origin: config.origin_or_default().to_owned(),
         product: config.product.clone(),
         contact_email: config.contact.clone(),
         social_url: config.social.as_str().to_owned(),

@@ -13,7 +13,7 @@
 //! - `sled`: [`SledWaitlist`], a list in a data directory on this machine.
 //! - `postgres`: [`PostgresWaitlist`], a list in a database, for several instances of the server.
 //! - `queue`: the queue between the callers of a store and its committer.
-//! - `store_panic`: ends the process when a store panics, and locks what other panics leave behind.
+//! - `store_panic`: ends the process when a store panics, and locks mutexes after other panics.
 
 mod email;
 mod entry;

@@ -1,4 +1,4 @@
-//! Ends the process when a store panics, and what other panics leave behind.
+//! What panics leave behind: one of a store ends the process, and any other one leaves its mutexes usable.
 
 use std::{
     panic,
@@ -51,7 +51,7 @@ pub fn exit_on_store_panic() {
     }));
 }
 
-/// Locks a mutex. A thread that panicked with the lock has left a whole value in it.
+/// Locks a mutex whose value is whole also after a panic of a thread that had the lock.
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

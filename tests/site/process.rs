@@ -322,6 +322,18 @@ pub(crate) fn signal_if_running(process: u32, name: &str) -> bool {
     kill.expect("kill runs").success()
 }
 
+/// Waits until a process has stopped (SIGSTOP), or has ended. Returns whether it has stopped.
+pub(crate) fn has_stopped(process: u32) -> bool {
+    let mut state = None;
+    wait_until("the process stops or ends", || {
+        let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+        let mut lines = status.lines();
+        state = lines.find_map(|line| line.strip_prefix("State:\t")?.chars().next());
+        matches!(state, None | Some('T' | 'Z' | 'X'))
+    });
+    state == Some('T')
+}
+
 /// Writes a file of a list that this process opens afterwards. Another thread may start a program at the same time,
 /// which holds a copy of the open file for a moment. If it closes that copy after the list was opened, the list takes
 /// it for another program's write. So the file is locked, and opening the list waits until the copy is closed too.

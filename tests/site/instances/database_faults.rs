@@ -20,7 +20,7 @@ use crate::{
     durability::env_number,
     fault_proxy::FaultProxy,
     postgres_server::{PostgresServer, free_port},
-    process::{signal, signal_if_running, wait_until},
+    process::{has_stopped, signal, signal_if_running, wait_until},
 };
 
 const LIST: &str = "list0";
@@ -274,18 +274,6 @@ impl Cluster {
         self.standby = PostgresServer::standby_in(&disk, port, &self.primary);
         enable_synchronous_replication(&self.primary);
     }
-}
-
-/// Waits until a process has stopped, or has ended. Returns whether it has stopped.
-fn has_stopped(process: u32) -> bool {
-    let mut state = None;
-    wait_until("the process stops or ends", || {
-        let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
-        let mut lines = status.lines();
-        state = lines.find_map(|line| line.strip_prefix("State:\t")?.chars().next());
-        matches!(state, None | Some('T' | 'Z' | 'X'))
-    });
-    state == Some('T')
 }
 
 /// Makes each commit wait for the standby, and waits until the setting applies.

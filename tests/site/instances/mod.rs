@@ -21,7 +21,7 @@ use recorder::Recorder;
 
 use crate::{
     postgres_server::{PostgresServer, free_port},
-    process::{Sandbox, ServerProcess, signal, wait_until},
+    process::{Sandbox, ServerProcess, has_stopped, signal, wait_until},
 };
 
 /// What the owner of a test adds has addresses of this domain. Nobody signs up with them.
@@ -114,7 +114,9 @@ fn landing(url: &str, args: &[&str]) -> Command {
 /// Stops all processes of a database until [`resume`]. The postmaster stops first: afterwards, no process starts, and one
 /// that ends stays as a zombie.
 fn suspend(server: &PostgresServer) -> Vec<u32> {
-    signal(server.processes()[0], "-STOP");
+    let postmaster = server.processes()[0];
+    signal(postmaster, "-STOP");
+    assert!(has_stopped(postmaster));
     let processes = server.processes();
     processes.iter().for_each(|pid| signal(*pid, "-STOP"));
     processes
