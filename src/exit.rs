@@ -1,7 +1,7 @@
 //! Prints lines to standard error, and ends the process.
 //!
-//! If nobody reads standard error, a write to it blocks. The blocked writer holds std's lock, so all other writes
-//! wait too. The process must end anyway: it must not continue after a failed sync.
+//! If nobody reads standard error, a write to it blocks. One by std holds a lock, so all others by std wait too. The process
+//! must end anyway: it must not continue after a failed sync.
 
 use std::{
     io, process,
@@ -53,7 +53,7 @@ fn print_line(mut line: String) {
     let (done, completion) = sync_channel(1);
     // This thread holds no lock, so it can be abandoned. If it cannot start, nothing is printed.
     let writer = thread::Builder::new().spawn(move || {
-        let _ = write_stderr(line.as_bytes());
+        write_stderr(line.as_bytes());
         done.send(())
     });
     if writer.is_ok() {
@@ -61,19 +61,17 @@ fn print_line(mut line: String) {
     }
 }
 
-/// Writes to standard error without std's lock, which a blocked writer may hold. Waits if it is non-blocking and full.
-///
-/// # Errors
-/// The number of bytes that were written before a write failed.
-pub(crate) fn write_stderr(bytes: &[u8]) -> Result<(), usize> {
-    let mut rest = bytes;
-    while !rest.is_empty() {
-        match rustix::io::write(io::stderr(), rest) {
-            Ok(written) if written > 0 => rest = &rest[written..],
+/// Writes to standard error without std's lock, which a blocked writer may hold. Waits if it is non-blocking and full. Returns
+/// the number of bytes that were written: fewer than all if a write failed.
+pub(crate) fn write_stderr(bytes: &[u8]) -> usize {
+    let mut written = 0;
+    while written < bytes.len() {
+        match rustix::io::write(io::stderr(), &bytes[written..]) {
+            Ok(more) if more > 0 => written += more,
             Err(Errno::INTR) => {}
             Err(Errno::AGAIN) => thread::sleep(RETRY_INTERVAL),
-            _ => return Err(bytes.len() - rest.len()),
+            _ => break,
         }
     }
-    Ok(())
+    written
 }

@@ -127,7 +127,8 @@ impl StoreLocation {
     /// Restores a backup. The list must be empty, or is created.
     ///
     /// # Errors
-    /// If the list is not empty, or cannot be opened, or a server uses its directory. Each says what is restored.
+    /// If the list is not empty or cannot be opened, a server uses its directory, the backup is invalid, or the database or the
+    /// disk fails. Each says what is restored.
     pub(super) fn restore(
         &self,
         key: ListKey,
@@ -140,11 +141,12 @@ impl StoreLocation {
                         "nothing was restored: a server uses {self}; stop it, restore the backup, and start it again"
                     );
                 }
-                check_owner(self, data)?;
+                check_owner(self, data).context("nothing was restored")?;
                 SledWaitlist::restore(data, key, items)
             }
             Self::Database(url) => {
-                let list = PostgresWaitlist::open(url, &Handle::current(), true)?;
+                let list = PostgresWaitlist::open(url, &Handle::current(), true);
+                let list = list.context("nothing was restored")?;
                 list.restore(key, items)
             }
         };

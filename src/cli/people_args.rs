@@ -172,7 +172,8 @@ fn describe(typed: &str, change: Change, was_found: bool, dry_run: bool) -> Stri
     }
 }
 
-/// Checks that invalid addresses are on the list. Another one would be suppressed although nobody has it.
+/// Checks that each invalid address is on the list: nobody else can have it, so there is nobody to suppress. Only the command
+/// line has some, so they are few.
 fn check_valid(emails: &[Email], list: &WaitlistHandle) -> anyhow::Result<()> {
     for email in emails {
         let typed = email.as_typed();

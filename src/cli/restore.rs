@@ -56,8 +56,7 @@ pub(super) fn run(args: &RestoreArgs) -> anyhow::Result<()> {
         location
             .restore(key, reader.fuse())
             .with_context(|| name.clone())?;
-        let restored = || format!("{name} was restored; comparing the list with it failed");
-        compare(&location, &counts).with_context(restored)?;
+        compare(&location, &counts)?;
     }
     let created_at = rfc3339(created_at);
     let mut json = json!(counts);
@@ -104,8 +103,13 @@ fn open(path: Option<&Path>) -> anyhow::Result<File> {
 
 /// Compares the list with what the backup has.
 fn compare(location: &StoreLocation, expected: &BackupCounts) -> anyhow::Result<()> {
-    let list = location.open()?;
-    let found = write_backup(io::sink(), &list, &ProgressBar::hidden())?.counts;
+    let read = || {
+        let list = location.open()?;
+        anyhow::Ok(write_backup(io::sink(), &list, &ProgressBar::hidden())?.counts)
+    };
+    let found = read().with_context(|| {
+        format!("the backup was restored; compare it, which has {expected}, with `landing check`")
+    })?;
     if found != *expected {
         bail!(
             "the backup has {expected}, but {location} has {found}; do not use that list, and report this"

@@ -293,7 +293,7 @@ impl FromStr for SmtpUrl {
         if !["", "/"].contains(&url.path()) || url.query().is_some() || url.fragment().is_some() {
             return Err(InvalidSmtpUrl::Trailing);
         }
-        // The scheme is none of those whose hosts the parser of URLs knows.
+        // `Url` parses the hosts only of schemes such as `http`.
         let host = url.host_str().filter(|host| !host.is_empty());
         let host = Host::parse(host.ok_or(InvalidSmtpUrl::NoHost)?);
         let host = host.map_err(|_| InvalidSmtpUrl::Malformed)?;

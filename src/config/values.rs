@@ -147,7 +147,7 @@ pub fn parse_addr(text: &str) -> Result<SocketAddr, InvalidValue> {
     text.parse().map_err(|_| InvalidValue::Addr)
 }
 
-/// Returns whether a host is `localhost` or a loopback address, so that nobody can listen to an unencrypted connection.
+/// Returns whether a host is `localhost` or a loopback address. An unencrypted connection to it does not leave this machine.
 pub(super) fn is_loopback<S: AsRef<str>>(host: &Host<S>) -> bool {
     match host {
         Host::Domain(name) => name.as_ref() == "localhost",

@@ -47,7 +47,8 @@ const KEPT_PAGES_MAX: NonZeroUsize = NonZeroUsize::new(32).unwrap();
 pub(super) struct Pages {
     pub(super) response_headers: ResponseHeaders,
     pub(super) files: SiteFiles,
-    /// The landing page with the latest count for which it was rendered.
+    /// The landing page with the latest count for which it was rendered. Nobody watches it: a channel has no lock that a panic
+    /// poisons.
     landing: watch::Sender<Landing>,
     not_found: Resource,
     /// The pages that were requested last and name nobody. A flood of equal requests must not render them.

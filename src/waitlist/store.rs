@@ -272,7 +272,7 @@ impl BackupItem {
     }
 }
 
-/// Why a list was not restored.
+/// Why a restore failed. The text says what was restored.
 #[derive(Debug, Error)]
 pub enum RestoreError {
     /// The list has people, suppressed addresses, departures or messages.
@@ -295,12 +295,13 @@ pub enum RestoreError {
     /// The store has failed.
     #[error("nothing was restored: {0}")]
     Store(#[from] StoreError),
-    /// The connection to the database was lost during the commit.
+    /// The commit failed, for example because the connection to the database was lost.
     #[error("{0}; everything or nothing was restored: see `landing count`")]
     Uncertain(StoreError),
     /// The list is in its place, and a power cut may lose it.
     #[error(
-        "everything was restored, but the disk does not keep it: {0}; check the disk, and restore into a new place"
+        "everything was restored, but the disk has not confirmed it, and a power cut may lose it: {0}; check the disk, and \
+         restore into a new place"
     )]
     NotSynced(io::Error),
 }

@@ -1,4 +1,4 @@
-//! What panics leave behind: one of a store ends the process, and any other one leaves its mutexes usable.
+//! Ends the process when a store panics. After any other panic, [`locked`] keeps mutexes usable.
 
 use std::{
     panic,
@@ -51,7 +51,7 @@ pub fn exit_on_store_panic() {
     }));
 }
 
-/// Locks a mutex whose value is whole also after a panic of a thread that had the lock.
+/// Locks a mutex, also after a thread has panicked with the lock. For values that are whole after each step.
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

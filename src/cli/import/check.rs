@@ -40,20 +40,23 @@ pub struct Person {
 }
 
 impl Person {
-    /// Takes another row of the person into account. The greatest verdict counts, the earliest sign-up, and the first
-    /// confirmation.
+    /// Takes another row of the person into account. The greatest verdict counts, and the earliest sign-up, with its spelling
+    /// and source. So do the earliest confirmation and, without one, the earliest promise to ask for it: in doubt, the site
+    /// asks.
     fn merge(&mut self, other: &Self) {
         self.verdict = self.verdict.max(other.verdict);
         if let (Some(entry), Some(known)) = (&mut self.entry, &other.entry) {
-            let confirmed_at = entry.confirmed_at.into_iter().chain(known.confirmed_at);
-            let confirmed_at = confirmed_at.min();
+            let earliest = |times: [Option<SystemTime>; 2]| times.into_iter().flatten().min();
+            let confirmed_at = earliest([entry.confirmed_at, known.confirmed_at]);
+            let asked_at = earliest([entry.asked_at, known.asked_at]);
             if known.joined_at < entry.joined_at {
                 *entry = known.clone();
+                self.email = other.email.clone();
                 self.has_no_time = other.has_no_time;
                 self.has_invalid_source = other.has_invalid_source;
             }
             entry.confirmed_at = confirmed_at;
-            entry.asked_at.take_if(|_| confirmed_at.is_some());
+            entry.asked_at = asked_at.filter(|_| confirmed_at.is_none());
         }
     }
 }
@@ -153,20 +156,21 @@ impl Checked<'_> {
         self.look_for_leavers(&staying);
     }
 
-    /// Merges the rows of each person: the first one gets what all of them say, and decides about the others.
+    /// Merges the rows of each person into the first one, whose verdict the others get.
     fn merge_rows(&mut self) {
-        let mut first = HashMap::<_, usize>::new();
-        for at in 0..self.people.len() {
-            let (before, rest) = self.people.split_at_mut(at);
-            match first.entry(rest[0].email.key()) {
-                Entry::Occupied(first) => before[*first.get()].merge(&rest[0]),
-                Entry::Vacant(unseen) => drop(unseen.insert(at)),
+        let mut first_rows = HashMap::<_, usize>::new();
+        for row in 0..self.people.len() {
+            let (before, rest) = self.people.split_at_mut(row);
+            let person = &rest[0];
+            match first_rows.entry(person.email.key()) {
+                Entry::Occupied(first) => before[*first.get()].merge(person),
+                Entry::Vacant(unseen) => drop(unseen.insert(row)),
             }
         }
-        for at in 0..self.people.len() {
-            let first = first[&self.people[at].email.key()];
+        for row in 0..self.people.len() {
+            let first = first_rows[&self.people[row].email.key()];
             let verdict = self.people[first].verdict;
-            let person = &mut self.people[at];
+            let person = &mut self.people[row];
             person.verdict = verdict;
             person.entry.take_if(|_| verdict != Verdict::Stays);
         }

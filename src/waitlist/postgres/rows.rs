@@ -1,4 +1,4 @@
-//! Converts rows to values.
+//! Converts rows to values, and times to the precision in which they are stored.
 
 use std::{collections::HashMap, time::SystemTime};
 

@@ -97,23 +97,20 @@ impl Writer {
     /// # Errors
     /// [`FailureKind::OtherEpoch`] if the list was changed since the last statement. The writer then has the new epoch, or
     /// is no longer usable, for example because the slot is missing.
-    pub(super) async fn join<'a>(
-        &mut self,
-        entries: &[&'a NewEntry],
-    ) -> Result<JoinedEntries, Failure> {
+    pub(super) async fn join(&mut self, entries: &[&NewEntry]) -> Result<JoinedEntries, Failure> {
         let key = |new: &&NewEntry| new.key.as_bytes().to_owned();
         let keys: Vec<_> = entries.iter().map(key).collect();
         let ids: Vec<_> = entries.iter().map(|entry| entry.id).collect();
         let people = entries.iter().map(|it| &it.entry);
         let emails: Vec<_> = people.clone().map(|it| it.email.as_typed()).collect();
-        let joined = people.clone().map(|it| truncate_to_millis(it.joined_at));
-        let joined: Vec<_> = joined.collect();
-        let source = |it: &'a WaitlistEntry| it.source.as_ref().map(Source::as_str);
-        let sources: Vec<_> = people.clone().map(source).collect();
-        let asked = people.clone().map(|it| it.asked_at.map(truncate_to_millis));
-        let asked: Vec<_> = asked.collect();
-        let confirmed = people.map(|it| it.confirmed_at.map(truncate_to_millis));
-        let confirmed: Vec<_> = confirmed.collect();
+        let joined_at = people.clone().map(|it| truncate_to_millis(it.joined_at));
+        let joined_at: Vec<_> = joined_at.collect();
+        let sources = people.clone().map(|it| it.source.as_ref());
+        let sources: Vec<_> = sources.map(|it| it.map(Source::as_str)).collect();
+        let asked_at = people.clone().map(|it| it.asked_at.map(truncate_to_millis));
+        let asked_at: Vec<_> = asked_at.collect();
+        let confirmed_at = people.map(|it| it.confirmed_at.map(truncate_to_millis));
+        let confirmed_at: Vec<_> = confirmed_at.collect();
         let (imported, visitors): (Vec<_>, Vec<_>) = entries.iter().partition(|it| it.is_imported);
         let hash = |new: &&NewEntry| self.hash(new.key.as_bytes());
         let imported_keys: Vec<_> = imported.iter().map(key).collect();
@@ -123,11 +120,11 @@ impl Writer {
         let params: [&(dyn ToSql + Sync); 10] = [
             &keys,
             &emails,
-            &joined,
+            &joined_at,
             &ids,
             &sources,
-            &asked,
-            &confirmed,
+            &asked_at,
+            &confirmed_at,
             &imported_keys,
             &imported_hashes,
             &lifted,

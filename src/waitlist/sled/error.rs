@@ -59,7 +59,7 @@ pub enum SledOpenError {
         store: PathBuf,
         /// The cause.
         reason: UnusableReason,
-        /// Whether nothing was changed: a copy of the list is unusable. Otherwise its copy was intact.
+        /// Whether that was found before anything was written to the store.
         is_unchanged: bool,
     },
 }

@@ -70,7 +70,7 @@ impl SledWaitlist {
     /// Opens the list in the data directory `data`, and creates both if they are missing (mode 0700).
     ///
     /// # Errors
-    /// [`SledOpenError`] says what was found and what to do. A rejected list is not written to.
+    /// [`SledOpenError`] says what was found and what to do.
     pub fn open(data: &Path) -> Result<Self, SledOpenError> {
         Self::open_with_list_key(data, ListKey::generate())
     }

@@ -72,8 +72,11 @@ pub(super) fn open(
     let log_path = std::path::absolute(store.join(LOG_FILE)).map_err(to_open_error)?;
     let log = match File::open(&log_path) {
         Err(error) if is_not_found(&error) => {
-            let failure = OpenFailure::from(UnusableReason::NoDatabase);
-            return Err(failure.into_open_error(data, &store, true));
+            return Err(SledOpenError::Unusable {
+                store,
+                reason: UnusableReason::NoDatabase,
+                is_unchanged: true,
+            });
         }
         opened => opened.map_err(to_open_error)?,
     };

@@ -93,10 +93,10 @@ fn describe_entry(entry: &WaitlistEntry) -> String {
         }
     };
     let source = entry.source.as_ref().map(|it| format!(" {it}"));
-    let confirmed = entry
-        .confirmed_at
-        .map(|it| format!(" confirmed {}", rfc3339(it)));
-    time(entry.joined_at) + &source.unwrap_or_default() + &confirmed.unwrap_or_default()
+    let facts = [("confirmed", entry.confirmed_at), ("asked", entry.asked_at)];
+    let facts = facts.map(|(name, time)| Some(format!(" {name} {}", rfc3339(time?))));
+    let known = [source].into_iter().chain(facts).flatten();
+    time(entry.joined_at) + &known.collect::<String>()
 }
 
 #[test]

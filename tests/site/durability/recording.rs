@@ -269,7 +269,7 @@ impl Recording {
             let (source, is_confirmed) = (format!("source-{}", number % 7), number % 3 == 0);
             let confirmed_at = if is_confirmed { CONFIRMED_AT } else { "" };
             rows += &format!("{person},2026-11-01,{source},{confirmed_at}\n");
-            // The first row of a person counts.
+            // The rows of a person have the same times, so the first one counts.
             let facts = self.facts.entry(key(person));
             facts.or_insert((source, is_confirmed));
         }

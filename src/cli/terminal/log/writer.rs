@@ -122,25 +122,23 @@ impl<W: Fn(&str) -> String> LineWriter<W> {
                 self.lost
             ));
             let report = format!("{line_break}{warning}\n");
-            if self.try_write(report.as_bytes()).is_err() {
+            if self.try_write(report.as_bytes()) < report.len() {
                 self.lost += count_lines(lines);
                 return;
             }
             self.lost = 0;
         }
-        if let Err(written) = self.try_write(lines) {
-            self.lost = count_lines(&lines[written..]);
-        }
+        let written = self.try_write(lines);
+        self.lost = count_lines(&lines[written..]);
     }
 
-    /// Writes to standard error. If that fails, returns the number of bytes that were written before.
-    fn try_write(&mut self, bytes: &[u8]) -> Result<(), usize> {
-        let result = write_stderr(bytes);
-        let written = result.err().unwrap_or(bytes.len());
+    /// Writes to standard error. Returns the number of bytes that were written.
+    fn try_write(&mut self, bytes: &[u8]) -> usize {
+        let written = write_stderr(bytes);
         if let Some(last) = bytes[..written].last() {
             self.is_in_line = *last != b'\n';
         }
-        result
+        written
     }
 }
 
