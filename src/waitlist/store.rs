@@ -292,8 +292,8 @@ pub enum RestoreError {
     /// The list cannot be opened or replaced.
     #[error("nothing was restored: {0}")]
     Open(Box<dyn Error + Send + Sync>),
-    /// The store has failed.
-    #[error("nothing was restored: {0}")]
+    /// The store has failed, for the reason that is the source of this error.
+    #[error("nothing was restored")]
     Store(#[from] StoreError),
     /// The commit failed, for example because the connection to the database was lost.
     #[error("{0}; everything or nothing was restored: see `landing count`")]
